@@ -15,7 +15,7 @@ from nbautograd._engine.arrays.strides import row_major
 from nbautograd._engine.compiler.op import composite, no_method
 from nbautograd._engine.core.tensor import Tensor, wrap_known
 from nbautograd._engine.ops._internal import axes, count, pairwise_sum, ratio, summed, upcast_half  # noqa: F401 - formulas name ratio
-from nbautograd._engine.ops.queries import check_tensors
+from nbautograd._engine.ops.queries import check_tensors, example
 from nbautograd._engine.ops.reduction.minmax import check
 from nbautograd.errors import DtypeError
 
@@ -109,12 +109,9 @@ def vector_norm(input: Tensor, p: float = 2, dim: Dims = None, keepdim: bool = F
 
 
 @composite()
+@example("dist([1., 5.], [4., 1.]) -> tensor(5.)")
 def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
-    """Return the p-norm of ``input - other``.
-
-    >>> torch.dist(torch.tensor([1., 5.]), torch.tensor([4., 1.]))
-    tensor(5.)
-    """
+    """Return the p-norm of ``input - other``."""
     check_tensors("dist", input=input, other=other)
     difference = input - other
     if difference.dtype.rank < 2:
@@ -201,6 +198,7 @@ MODES: dict[str, Callable[[int], bool]] = {
 
 
 @composite(method=False)
+@example("cdist([[0., 0.]], [[3., 4.], [0., 1.]]) -> [[5., 1.]]")
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: Any = "use_mm_for_euclid_dist_if_necessary") -> Tensor:
     """Compute the p-norm distance between each row of ``x1`` and each row of ``x2``.
 
@@ -210,9 +208,6 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: Any = "use_mm_fo
     :returns: shape (..., P, R).
     :raises RuntimeError: the numbers of columns differ, the dtype is not floating, or p is negative.
     :raises ValueError: the mode is unknown.
-
-    >>> torch.cdist(torch.tensor([[0., 0.]]), torch.tensor([[3., 4.], [0., 1.]]))
-    tensor([[5., 1.]])
     """
     _check_points(x1, x2)
     a, b = x1._a.shape, x2._a.shape
@@ -244,15 +239,13 @@ def _check_points(x1: Tensor, x2: Tensor) -> None:
 
 
 @composite(method=False)
+@example("pdist([[0., 0.], [3., 4.], [0., 1.]]) -> [5.0000, 1.0000, 4.2426]")
 def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     """Compute the p-norm distance between each pair of rows, in the order (0, 1), (0, 2), ..., (1, 2), ...
 
     :param input: shape (N, M).
     :returns: shape (N (N - 1) / 2,).
     :raises RuntimeError: ``input`` is not 2-d, or not floating.
-
-    >>> torch.pdist(torch.tensor([[0., 0.], [3., 4.], [0., 1.]]))
-    tensor([5.0000, 1.0000, 4.2426])
     """
     if input._a.ndim != 2:
         raise RuntimeError(f"pdist only supports 2D tensors, got: {input._a.ndim}D")

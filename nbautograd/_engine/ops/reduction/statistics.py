@@ -16,21 +16,20 @@ from nbautograd._engine.core.return_types import return_type
 from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd._engine.ops._internal import not_implemented  # noqa: F401 - a formula names it
 from nbautograd._engine.ops.elementwise.complex import complex as complex_of
+from nbautograd._engine.ops.queries import example
 from nbautograd.errors import DtypeError, warn
 
 # -- counting --------------------------------------------------------------------------------------------------------
 
 
 @op(node="NotImplemented", symbol="▁▃▂", weights="not_implemented('bincount')")
+@example("bincount([1, 3, 1]) -> [0, 2, 0, 1]")
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
     """Return the number of occurrences of each of 0, 1, 2, ...; or the sum of their weights.
 
     :param input: 1-d, of non-negative integers.
     :param minlength: the minimum length of the result.
     :raises RuntimeError: ``input`` is not such a tensor, or the number of weights differs.
-
-    >>> torch.bincount(torch.tensor([1, 3, 1]))
-    tensor([0, 2, 0, 1])
     """
     if input.dtype.kind not in "iu":
         name = dtypes.scalar_type(input.dtype)
@@ -88,14 +87,12 @@ def _limits(a: Any, low: float, high: float, name: str) -> tuple[float, float]:
 
 @composite(out=True)
 @looks_at_elements
+@example("histc([1., 2., 1.], bins=4, min=0, max=3) -> [0., 2., 1., 0.]")
 def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
     """Compute the histogram over ``bins`` bins of equal width between ``min`` and ``max``, in the input's dtype.
 
     :param min: the lower end; if it equals ``max``, the range is that of the elements.
     :raises RuntimeError: the dtype is not floating, or an argument is out of range.
-
-    >>> torch.histc(torch.tensor([1., 2., 1.]), bins=4, min=0, max=3)
-    tensor([0., 2., 1., 0.])
     """
     a = input._a
     min, max = (value.item() if isinstance(value, Tensor) else value for value in (min, max))
@@ -126,6 +123,7 @@ def _counted(place: Any, bins: int, weight: Any, like: Any) -> Any:
 
 @composite(out=True)
 @looks_at_elements
+@example("histogram([1., 2., 1.], bins=2, range=(0., 2.)).hist -> [0., 3.]")
 def histogram(
     input: Tensor,
     bins: int | Tensor = 100,
@@ -142,9 +140,6 @@ def histogram(
     :param density: normalize the integral to 1.
     :returns: ``(hist, bin_edges)``.
     :raises RuntimeError: an argument does not match the input.
-
-    >>> torch.histogram(torch.tensor([1., 2., 1.]), bins=2, range=(0., 2.)).hist
-    tensor([0., 3.])
     """
     if weight is not None and weight.numel() != input.numel():
         raise RuntimeError(
