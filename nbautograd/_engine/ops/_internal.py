@@ -151,11 +151,9 @@ def spread(input: Tensor, shape: Any, dim: Any = None, keepdim: bool = False) ->
         # the scalar itself is shared
         return np.ndarray(shape, input.dtype, np.asarray(input), 0, (0,) * len(shape)) if shape else input
     kept = input if keepdim else input.reshape(reduced_shape(shape, dim))
-    if kept.__class__ is np.ndarray:
+    if kept.__class__ is np.ndarray and kept.flags.c_contiguous:
         strides = tuple(s if n == m else 0 for s, n, m in zip(kept.strides, kept.shape, shape, strict=True))
-        return (
-            np.ndarray(shape, kept.dtype, kept, 0, strides) if kept.flags.c_contiguous else np.broadcast_to(kept, shape)
-        )
+        return np.ndarray(shape, kept.dtype, kept, 0, strides)
     return np.broadcast_to(kept, shape)
 
 

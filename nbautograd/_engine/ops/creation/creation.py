@@ -30,7 +30,7 @@ from nbautograd._engine.ops.creation.from_data import (
     tensor,
 )
 from nbautograd._engine.ops.creation.ranges import check_dtype_of_out, written
-from nbautograd._engine.ops.queries import Number, check_tensors
+from nbautograd._engine.ops.queries import Number, check_tensors, example
 from nbautograd._names.docstrings import described
 from nbautograd.errors import ShapeError, kind_of
 
@@ -282,6 +282,7 @@ def _new(name: str, make: Callable[..., Tensor]) -> None:
 
 
 @creation
+@example("empty_strided((2, 3), (1, 2)).stride() -> (1, 2)")
 def empty_strided(
     size: Any,
     stride: Any,
@@ -292,11 +293,7 @@ def empty_strided(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """Return an uninitialized tensor with the given shape and strides, counted in elements.
-
-    >>> torch.empty_strided((2, 3), (1, 2)).stride()
-    (1, 2)
-    """
+    """Return an uninitialized tensor with the given shape and strides, counted in elements."""
     dtype = check_options("empty_strided", dtype, layout, pin_memory)
     shape, strides = new_shape((size,), "empty_strided"), new_shape((stride,), "empty_strided")
     if len(shape) != len(strides):
@@ -308,6 +305,7 @@ def empty_strided(
 
 
 @described
+@example("empty_permuted((2, 3, 4), (2, 0, 1)).stride() -> (3, 1, 6)")
 def empty_permuted(
     size: Any,
     physical_layout: Any,
@@ -321,9 +319,6 @@ def empty_permuted(
     """Return an uninitialized dense tensor with the memory order ``physical_layout`` of dimensions, outermost first.
 
     :raises RuntimeError: ``physical_layout`` is not a permutation of the dimensions.
-
-    >>> torch.empty_permuted((2, 3, 4), (2, 0, 1)).stride()
-    (3, 1, 6)
     """
     dtype = check_options("empty_permuted", dtype, layout, pin_memory)
     shape, order = new_shape((size,), "empty_permuted"), tuple(physical_layout)
@@ -351,6 +346,7 @@ for _name, _make in {
 
 
 @described
+@example("scalar_tensor(2) -> tensor(2.)")
 def scalar_tensor(
     s: Number,
     *,
@@ -363,9 +359,6 @@ def scalar_tensor(
     """Return a 0-d tensor with the value ``s``, by default of the default dtype.
 
     :raises RuntimeError: ``s`` is complex, and the dtype is not.
-
-    >>> torch.scalar_tensor(2)
-    tensor(2.)
     """
     s = check_option("scalar_tensor", "s", s, "Number", 0)
     kind = check_options("scalar_tensor", dtype, layout, pin_memory) or dtypes.get_default_dtype()
@@ -419,23 +412,17 @@ def eye(
     into="input[...] = filler(value, input)",
     method=False,
 )
+@example("ones(2).fill_(5) -> [5., 5.]")
 def fill(input: Tensor, value: Tensor | Number) -> Tensor:
-    """Return a tensor like ``input`` with every element equal to ``value``.
-
-    >>> torch.ones(2).fill_(5)
-    tensor([5., 5.])
-    """
+    """Return a tensor like ``input`` with every element equal to ``value``."""
     value = filler(value, input)
     return np.full_like(input, value, None, "C" if 0 in input.strides else "K", shape=input.shape)
 
 
 @op(symbol="0", input="zeros_of(g)", inplace_method=True, into="input[...] = 0", method=False)
+@example("ones(2).zero_() -> [0., 0.]")
 def zero(input: Tensor) -> Tensor:
-    """Return a tensor of zeros like ``input``.
-
-    >>> torch.ones(2).zero_()
-    tensor([0., 0.])
-    """
+    """Return a tensor of zeros like ``input``."""
     return np.zeros_like(input)
 
 

@@ -47,6 +47,14 @@ def _bernoulli(input: Tensor, p: float | None, generator: Generator) -> Tensor:
     return backend.module(backend.device_of(input)).asarray(drawn)
 
 
+def _drawn(distribution: str, parameters: Any, generator: Generator | None) -> Any:
+    """Return a sample for each parameter, on their device."""
+    if backend.is_bare(parameters):
+        return np.empty_like(parameters)
+    drawn = getattr(source(generator), distribution)(backend.fetch(parameters), parameters.dtype)
+    return backend.module(backend.device_of(parameters)).asarray(drawn)
+
+
 @no_method(symbol="poisson", half=NATIVE, input="zeros_of(g)")
 def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Sample the Poisson distribution with the elements of ``input`` as rates.
@@ -58,10 +66,7 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     tensor([ 0.,  0., 36.])
     """
     check_dtype("poisson", input.dtype, "f")
-    if backend.is_bare(input):
-        return np.empty_like(input)
-    drawn = source(generator).poisson(backend.fetch(input), input.dtype)
-    return backend.module(backend.device_of(input)).asarray(drawn)
+    return _drawn("poisson", input, generator)
 
 
 @no_method(
@@ -112,10 +117,7 @@ def _standard_gamma(input: Tensor, generator: Generator | None = None) -> Tensor
     :raises NotImplementedError: ``input`` is not of dtype float32 or float64.
     """
     _check_wide("_standard_gamma", input.dtype)
-    if backend.is_bare(input):
-        return np.empty_like(input)
-    drawn = source(generator).gamma(backend.fetch(input), input.dtype)
-    return backend.module(backend.device_of(input)).asarray(drawn)
+    return _drawn("gamma", input, generator)
 
 
 @no_method(
@@ -132,10 +134,7 @@ def _sample_dirichlet(input: Tensor, generator: Generator | None = None) -> Tens
     :raises NotImplementedError: ``input`` is of half precision.
     """
     _check_wide("_sample_dirichlet", input.dtype)
-    if backend.is_bare(input):
-        return np.empty_like(input)
-    drawn = source(generator).dirichlet(backend.fetch(input), input.dtype)
-    return backend.module(backend.device_of(input)).asarray(drawn)
+    return _drawn("dirichlet", input, generator)
 
 
 @composite()

@@ -92,17 +92,11 @@ def _with_memory_of(data: Any, dtype: dtypes.dtype | None) -> Tensor | None:
         return None
     if hasattr(data, "__dlpack__"):
         return from_dlpack(data)
-    if _is_buffer(data):
-        return frombuffer(data, dtype=dtypes.get_default_dtype() if dtype is None else dtype)
-    return None
-
-
-def _is_buffer(data: Any) -> bool:
     try:
         memoryview(data)
     except TypeError:
-        return False
-    return True
+        return None
+    return frombuffer(data, dtype=dtypes.get_default_dtype() if dtype is None else dtype)
 
 
 @described

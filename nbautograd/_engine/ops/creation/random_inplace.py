@@ -176,14 +176,6 @@ def _fill(self: Tensor, name: str, draw: Draw, history: str | None = None) -> Te
     return copy_into(self, _HISTORIES[history or name](self, values))
 
 
-def _named(name: str, named: dict[str, Any], low: Any) -> Any:
-    """Return the keyword argument ``from``, which is not a valid name of a Python parameter."""
-    value = named.pop("from", low)
-    for key in named:
-        raise TypeError(f"{name}() got an unexpected keyword argument '{key}'")
-    return value
-
-
 def uniform_(
     self: Tensor, from_: float = 0.0, to: float = 1.0, *, generator: Generator | None = None, **named: float
 ) -> Tensor:
@@ -195,7 +187,10 @@ def uniform_(
     >>> torch.empty(2).uniform_(0, 1)
     tensor([0.8823, 0.9150])
     """
-    low = check_option("uniform_", "from", _named("uniform_", named, from_), "float", 0)
+    low = named.pop("from", from_)  # which is not a valid name of a Python parameter
+    for key in named:
+        raise TypeError(f"uniform_() got an unexpected keyword argument '{key}'")
+    low = check_option("uniform_", "from", low, "float", 0)
     return _fill(self, "uniform_", uniform_numbers("uniform_", generator, low, to))
 
 

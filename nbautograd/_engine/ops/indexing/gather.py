@@ -19,7 +19,7 @@ from nbautograd._engine.core.sparse import sparse_gradient, stored
 from nbautograd._engine.core.tensor import Tensor, array_of, wrap
 from nbautograd._engine.ops.creation.from_data import number_in
 from nbautograd._engine.ops.indexing.indexing import own
-from nbautograd._engine.ops.queries import Number
+from nbautograd._engine.ops.queries import Number, example
 from nbautograd._engine.ops.shape.broadcasting import expand, joint_shape
 from nbautograd._engine.ops.shape.shape import reshape
 from nbautograd._names.docstrings import described
@@ -167,14 +167,12 @@ def index_select_back(input: Tensor, shape: Any, dim: int, index: Tensor) -> Ten
 
 
 @composite(out=True)
+@example("take_along_dim([[10, 30, 20]], [[1]], dim=1) -> [[30]]")
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
     """Gather elements by indices along ``dim``, such as those of ``argmax`` and ``argsort``; shapes are broadcast.
 
     :param dim: by default the tensor is flattened. Along a dimension, negative indices count from the end.
     :raises RuntimeError: the indices are not int64, have another number of dimensions, or are out of range.
-
-    >>> torch.take_along_dim(torch.tensor([[10, 30, 20]]), torch.tensor([[1]]), dim=1)
-    tensor([[30]])
     """
     if indices._a.dtype.char not in ("lqp" if dim is not None else "lqpi"):  # without dim, gather's rule holds
         raise RuntimeError(
@@ -206,15 +204,13 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     input="sum_to(masked_fill(g, mask, 0), input.shape)",
     value="cast_back(where(mask, g, zeros_of(g)).sum(), numpy_dtype(value))",
 )
+@example("[1., 2.].masked_fill([True, False], -1) -> [-1.,  2.]")
 def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number) -> Tensor:
     """Return ``input`` with ``value`` where ``mask`` is true.
 
     :param mask: a bool tensor, broadcast with ``input``.
     :param value: a number or a 0-d tensor.
     :raises RuntimeError: the mask is of another dtype, or does not broadcast.
-
-    >>> torch.tensor([1., 2.]).masked_fill(torch.tensor([True, False]), -1)
-    tensor([-1.,  2.])
     """
     if not hasattr(value, "dtype"):
         value = number_in(value, dtypes.of(input.dtype))
@@ -245,13 +241,11 @@ def check_mask(name: str, mask: Any) -> None:
 
 
 @op(symbol="mask", out=True, half=NATIVE, input="masked_back(g, input.shape, mask)")
+@example("masked_select([1, 2, 3], [True, False, True]) -> [1, 3]")
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """Return the elements where the bool tensor ``mask`` is true, as a 1-d tensor.
 
     :raises RuntimeError: the mask is of another dtype, or does not broadcast.
-
-    >>> torch.masked_select(torch.tensor([1, 2, 3]), torch.tensor([True, False, True]))
-    tensor([1, 3])
     """
     check_mask("masked_select", mask)
     shape = joint_shape([input.shape, mask.shape])
@@ -282,13 +276,11 @@ def joint(*shapes: tuple[int, ...]) -> tuple[int, ...]:
     input="sum_to(masked_fill(g, mask, 0), input.shape)",
     source="first_of(masked_select(g, mask), source.shape)",
 )
+@example("zeros(3).masked_scatter([True, False, True], [1., 2.]) -> [1., 0., 2.]")
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """Return a copy of ``input`` whose elements where ``mask`` is true are replaced by those of ``source``, in order.
 
     :raises RuntimeError: ``source`` has fewer elements than the mask selects, or another dtype.
-
-    >>> torch.zeros(3).masked_scatter(torch.tensor([True, False, True]), torch.tensor([1., 2.]))
-    tensor([1., 0., 2.])
     """
     check_mask("masked_scatter_", mask)
     if source.dtype != input.dtype:
@@ -328,13 +320,11 @@ def _check_places(name: str, a: Any, index: Any) -> None:
 
 
 @op(symbol="take", out=True, half=NATIVE, input="index_back(g, flat(input.shape), (index,)).reshape(input.shape)")
+@example("take([[4, 3], [5, 6]], [0, 3]) -> [4, 6]")
 def take(input: Tensor, index: Tensor) -> Tensor:
     """Return elements at flat indices: ``input.flatten()[index]``, in the shape of ``index``.
 
     :raises IndexError: an index is out of range.
-
-    >>> torch.take(torch.tensor([[4, 3], [5, 6]]), torch.tensor([0, 3]))
-    tensor([4, 6])
     """
     _check_places("take", input, index)
     return row_major(input.reshape((-1,))[index])
@@ -403,14 +393,12 @@ def nonzero(input: Tensor, *, as_tuple: bool = False, out: Tensor | None = None)
 
 
 @described
+@example("unravel_index([3, 5], (2, 3)) -> ([1, 1], [0, 2])")
 def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, ...]:
     """Convert flat indices to a tuple of index tensors, one per dimension; indices out of range wrap around.
 
     :raises TypeError: the indices are not integers.
     :raises ValueError: a length is negative.
-
-    >>> torch.unravel_index(torch.tensor([3, 5]), (2, 3))
-    (tensor([1, 1]), tensor([0, 2]))
     """
     if not isinstance(indices, Tensor) or indices._a.dtype.kind not in "iu":
         kind = indices.dtype if isinstance(indices, Tensor) else type(indices).__name__
