@@ -19,24 +19,9 @@ from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.fusion.tiling import sum_on_device
 
 __all__ = [
-    "added",
-    "axes",
-    "cast",
-    "complex_array",
-    "count",
-    "highest",
-    "not_implemented",
-    "pairwise_mean",
-    "pairwise_sum",
-    "ratio",
-    "reduced_shape",
-    "refuse_derivative",
-    "spread",
-    "sum_to",
-    "summed",
-    "under_node",
-    "upcast_half",
-]
+    "added", "axes", "cast", "complex_array", "count", "highest", "not_implemented", "pairwise_mean", "pairwise_sum",
+    "ratio", "reduced_shape", "refuse_derivative", "spread", "sum_to", "summed", "under_node", "upcast_half",
+]  # fmt: skip
 
 
 def reduced_shape(shape: tuple[int, ...], dim: Any) -> tuple[int, ...]:

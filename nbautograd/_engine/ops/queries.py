@@ -13,19 +13,9 @@ from nbautograd._names.docstrings import add_example, described, with_import
 from nbautograd.errors import kind_of
 
 __all__ = [
-    "can_cast",
-    "is_complex",
-    "is_conj",
-    "is_floating_point",
-    "is_inference",
-    "is_neg",
-    "is_nonzero",
-    "is_same_size",
-    "is_signed",
-    "is_tensor",
-    "numel",
-    "result_type",
-]
+    "can_cast", "is_complex", "is_conj", "is_floating_point", "is_inference", "is_neg", "is_nonzero", "is_same_size",
+    "is_signed", "is_tensor", "numel", "result_type",
+]  # fmt: skip
 
 Number = int | float | complex | bool
 F = TypeVar("F", bound=Callable[..., Any])

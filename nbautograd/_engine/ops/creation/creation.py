@@ -35,22 +35,9 @@ from nbautograd._names.docstrings import described
 from nbautograd.errors import ShapeError, kind_of
 
 __all__ = [
-    "empty",
-    "empty_like",
-    "empty_permuted",
-    "empty_strided",
-    "eye",
-    "fill",
-    "fill_",
-    "full",
-    "full_like",
-    "ones",
-    "ones_like",
-    "scalar_tensor",
-    "zero_",
-    "zeros",
-    "zeros_like",
-]
+    "empty", "empty_like", "empty_permuted", "empty_strided", "eye", "fill", "fill_", "full", "full_like", "ones",
+    "ones_like", "scalar_tensor", "zero_", "zeros", "zeros_like",
+]  # fmt: skip
 
 
 # -- filled ----------------------------------------------------------------------------------------------------------
@@ -58,15 +45,9 @@ __all__ = [
 
 def _filled(name: str, fill: Callable[[Any, tuple[int, ...], Any], Any], doc: str) -> Callable[..., Tensor]:
     def make(
-        *size: Any,
-        out: Tensor | None = None,
-        dtype: dtypes.dtype | None = None,
-        layout: Any = None,
-        device: Device = None,
-        requires_grad: bool = False,
-        pin_memory: bool = False,
-        **named: Any,
-    ) -> Tensor:
+        *size: Any, out: Tensor | None = None, dtype: dtypes.dtype | None = None, layout: Any = None,
+        device: Device = None, requires_grad: bool = False, pin_memory: bool = False, **named: Any,
+    ) -> Tensor:  # fmt: skip
         if named:
             if "size" in named:
                 size = by_name(named.pop("size"), "size")
@@ -149,16 +130,9 @@ empty = _filled(
 
 @creation
 def full(
-    size: Any,
-    fill_value: Number,
-    *,
-    out: Tensor | None = None,
-    dtype: dtypes.dtype | None = None,
-    layout: Any = None,
-    device: Device = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
-) -> Tensor:
+    size: Any, fill_value: Number, *, out: Tensor | None = None, dtype: dtypes.dtype | None = None, layout: Any = None,
+    device: Device = None, requires_grad: bool = False, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
     """Return a tensor of shape ``size`` filled with ``fill_value``, by default of the value's dtype.
 
     >>> torch.full((2, 3), 3.141592)
@@ -181,16 +155,9 @@ def full(
 
 def _like(name: str, fill: Callable[..., Any], doc: str) -> Callable[..., Tensor]:
     def make(
-        input: Tensor,
-        *value: Any,
-        dtype: dtypes.dtype | None = None,
-        layout: Any = None,
-        device: Device = None,
-        requires_grad: bool = False,
-        pin_memory: bool = False,
-        memory_format: Any = None,
-        **fill_value: Any,
-    ) -> Tensor:
+        input: Tensor, *value: Any, dtype: dtypes.dtype | None = None, layout: Any = None, device: Device = None,
+        requires_grad: bool = False, pin_memory: bool = False, memory_format: Any = None, **fill_value: Any,
+    ) -> Tensor:  # fmt: skip
         if (subclasses or input.__class__ is SparseTensor) and overloaded((input,)):
             options = {"dtype": dtype, "layout": layout, "device": device, "memory_format": memory_format, **fill_value}
             options = {key: option for key, option in options.items() if option is not None}
@@ -284,15 +251,9 @@ def _new(name: str, make: Callable[..., Tensor]) -> None:
 @creation
 @example("empty_strided((2, 3), (1, 2)).stride() -> (1, 2)")
 def empty_strided(
-    size: Any,
-    stride: Any,
-    *,
-    dtype: dtypes.dtype | None = None,
-    layout: Any = None,
-    device: Device = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
-) -> Tensor:
+    size: Any, stride: Any, *, dtype: dtypes.dtype | None = None, layout: Any = None, device: Device = None,
+    requires_grad: bool = False, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
     """Return an uninitialized tensor with the given shape and strides, counted in elements."""
     dtype = check_options("empty_strided", dtype, layout, pin_memory)
     shape, strides = new_shape((size,), "empty_strided"), new_shape((stride,), "empty_strided")
@@ -307,15 +268,9 @@ def empty_strided(
 @described
 @example("empty_permuted((2, 3, 4), (2, 0, 1)).stride() -> (3, 1, 6)")
 def empty_permuted(
-    size: Any,
-    physical_layout: Any,
-    *,
-    dtype: dtypes.dtype | None = None,
-    layout: Any = None,
-    device: Device = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
-) -> Tensor:
+    size: Any, physical_layout: Any, *, dtype: dtypes.dtype | None = None, layout: Any = None, device: Device = None,
+    requires_grad: bool = False, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
     """Return an uninitialized dense tensor with the memory order ``physical_layout`` of dimensions, outermost first.
 
     :raises RuntimeError: ``physical_layout`` is not a permutation of the dimensions.
@@ -348,14 +303,9 @@ for _name, _make in {
 @described
 @example("scalar_tensor(2) -> tensor(2.)")
 def scalar_tensor(
-    s: Number,
-    *,
-    dtype: dtypes.dtype | None = None,
-    layout: Any = None,
-    device: Device = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
-) -> Tensor:
+    s: Number, *, dtype: dtypes.dtype | None = None, layout: Any = None, device: Device = None,
+    requires_grad: bool = False, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
     """Return a 0-d tensor with the value ``s``, by default of the default dtype.
 
     :raises RuntimeError: ``s`` is complex, and the dtype is not.
@@ -367,16 +317,9 @@ def scalar_tensor(
 
 @creation
 def eye(
-    n: int,
-    m: int | None = None,
-    *,
-    out: Tensor | None = None,
-    dtype: dtypes.dtype | None = None,
-    layout: Any = None,
-    device: Device = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
-) -> Tensor:
+    n: int, m: int | None = None, *, out: Tensor | None = None, dtype: dtypes.dtype | None = None, layout: Any = None,
+    device: Device = None, requires_grad: bool = False, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
     """Return the identity matrix: n x n, or n x m, with ones on the diagonal and zeros elsewhere.
 
     :raises RuntimeError: a size is negative.

@@ -140,13 +140,9 @@ def _sample_dirichlet(input: Tensor, generator: Generator | None = None) -> Tens
 @composite()
 @random_function("rows")
 def multinomial(
-    input: Tensor,
-    num_samples: int,
-    replacement: bool = False,
-    *,
-    generator: Generator | None = None,
+    input: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None,
     out: Tensor | None = None,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """Draw ``num_samples`` indices from the multinomial distribution whose weights are the rows of ``input``.
 
     :param input: one or two dimensions; the weights of a row need not sum to 1.

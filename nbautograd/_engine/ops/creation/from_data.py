@@ -308,13 +308,9 @@ _CONVERT = (_as_bools, _as_integers, _as_floats, _as_complexes)
 
 @described
 def tensor(
-    data: Any,
-    *,
-    dtype: dtypes.dtype | None = None,
-    device: Device = None,
-    requires_grad: bool = False,
+    data: Any, *, dtype: dtypes.dtype | None = None, device: Device = None, requires_grad: bool = False,
     pin_memory: bool = False,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """Create a tensor that holds a copy of ``data``: a number, nested lists, a NumPy array, or a tensor.
 
     :param dtype: by default float32 (see ``set_default_dtype``) for Python floats, int64 for ints, bool for bools, and

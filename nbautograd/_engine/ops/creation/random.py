@@ -48,14 +48,9 @@ Number = int | float
 
 @random_function("new")
 def _new(
-    name: str,
-    shape: tuple[int, ...],
-    dtype: dtypes.dtype | None,
-    draw: Draw,
-    place: Device,
-    requires_grad: bool,
+    name: str, shape: tuple[int, ...], dtype: dtypes.dtype | None, draw: Draw, place: Device, requires_grad: bool,
     out: Tensor | None,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """Return a new tensor of random numbers, drawn in row-major order, or ``out`` resized and filled."""
     device = as_device(place)
     if out is None:
@@ -88,16 +83,10 @@ def resized_out(out: Tensor, shape: tuple[int, ...], name: str, operand: Tensor 
 
 @creation
 def rand(
-    *arguments: Any,
-    size: Any = None,
-    generator: Generator | None = None,
-    out: Tensor | None = None,
-    dtype: dtypes.dtype | None = None,
-    layout: Any = None,
-    device: Device = None,
-    requires_grad: bool = False,
+    *arguments: Any, size: Any = None, generator: Generator | None = None, out: Tensor | None = None,
+    dtype: dtypes.dtype | None = None, layout: Any = None, device: Device = None, requires_grad: bool = False,
     pin_memory: bool = False,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """Return random numbers from the uniform distribution on [0, 1): ``rand(2, 3)`` or ``rand((2, 3))``.
 
     :param dtype: floating or complex; both parts of complex numbers are uniform.
@@ -114,16 +103,10 @@ def rand(
 
 @creation
 def randn(
-    *arguments: Any,
-    size: Any = None,
-    generator: Generator | None = None,
-    out: Tensor | None = None,
-    dtype: dtypes.dtype | None = None,
-    layout: Any = None,
-    device: Device = None,
-    requires_grad: bool = False,
+    *arguments: Any, size: Any = None, generator: Generator | None = None, out: Tensor | None = None,
+    dtype: dtypes.dtype | None = None, layout: Any = None, device: Device = None, requires_grad: bool = False,
     pin_memory: bool = False,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """Return random numbers from the standard normal distribution: ``randn(2, 3)`` or ``randn((2, 3))``.
 
     :param dtype: floating or complex; each part of complex numbers has variance 1/2.
@@ -140,18 +123,10 @@ def randn(
 
 @creation
 def randint(
-    *arguments: Any,
-    low: int | None = None,
-    high: int | None = None,
-    size: Any = None,
-    generator: Generator | None = None,
-    out: Tensor | None = None,
-    dtype: dtypes.dtype | None = None,
-    layout: Any = None,
-    device: Device = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
-) -> Tensor:
+    *arguments: Any, low: int | None = None, high: int | None = None, size: Any = None,
+    generator: Generator | None = None, out: Tensor | None = None, dtype: dtypes.dtype | None = None,
+    layout: Any = None, device: Device = None, requires_grad: bool = False, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
     """Return random integers in [``low``, ``high``): ``randint(low, high, size)``, or ``randint(high, size)`` from 0.
 
     :param dtype: int64 by default.
@@ -198,16 +173,9 @@ def _check_bound(name: str, key: str, value: Tensor, is_alone: bool) -> None:
 @random_function("permutation")
 @creation
 def randperm(
-    n: int,
-    *,
-    generator: Generator | None = None,
-    out: Tensor | None = None,
-    dtype: dtypes.dtype | None = None,
-    layout: Any = None,
-    device: Device = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
-) -> Tensor:
+    n: int, *, generator: Generator | None = None, out: Tensor | None = None, dtype: dtypes.dtype | None = None,
+    layout: Any = None, device: Device = None, requires_grad: bool = False, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
     """Return a random permutation of the integers from 0 to ``n - 1``.
 
     :param dtype: int64 by default.
@@ -252,16 +220,9 @@ def _like(name: str, input: Tensor, dtype: Any, place: Device, requires_grad: bo
 
 @creation
 def rand_like(
-    input: Tensor,
-    *,
-    generator: Generator | None = None,
-    dtype: dtypes.dtype | None = None,
-    layout: Any = None,
-    device: Device = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
-    memory_format: Any = None,
-) -> Tensor:
+    input: Tensor, *, generator: Generator | None = None, dtype: dtypes.dtype | None = None, layout: Any = None,
+    device: Device = None, requires_grad: bool = False, pin_memory: bool = False, memory_format: Any = None,
+) -> Tensor:  # fmt: skip
     """Return random numbers from the uniform distribution on [0, 1), shaped like ``input``, of its dtype and device.
 
     >>> _ = torch.manual_seed(42)
@@ -275,16 +236,9 @@ def rand_like(
 
 @creation
 def randn_like(
-    input: Tensor,
-    *,
-    generator: Generator | None = None,
-    dtype: dtypes.dtype | None = None,
-    layout: Any = None,
-    device: Device = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
-    memory_format: Any = None,
-) -> Tensor:
+    input: Tensor, *, generator: Generator | None = None, dtype: dtypes.dtype | None = None, layout: Any = None,
+    device: Device = None, requires_grad: bool = False, pin_memory: bool = False, memory_format: Any = None,
+) -> Tensor:  # fmt: skip
     """Return random numbers from the standard normal distribution, shaped like ``input``, of its dtype and device.
 
     >>> _ = torch.manual_seed(42)
@@ -302,18 +256,10 @@ def randn_like(
 
 @creation
 def randint_like(
-    input: Tensor,
-    *arguments: Any,
-    low: int | None = None,
-    high: int | None = None,
-    generator: Generator | None = None,
-    dtype: dtypes.dtype | None = None,
-    layout: Any = None,
-    device: Device = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
-    memory_format: Any = None,
-) -> Tensor:
+    input: Tensor, *arguments: Any, low: int | None = None, high: int | None = None, generator: Generator | None = None,
+    dtype: dtypes.dtype | None = None, layout: Any = None, device: Device = None, requires_grad: bool = False,
+    pin_memory: bool = False, memory_format: Any = None,
+) -> Tensor:  # fmt: skip
     """Return random integers like ``input``: ``randint_like(input, high)`` or ``randint_like(input, low, high)``.
 
     :raises RuntimeError: the range is empty, or the dtype cannot hold it.
@@ -334,18 +280,10 @@ def randint_like(
 
 @described
 def normal(
-    mean: Tensor | Number = 0.0,
-    std: Tensor | Number = 1.0,
-    size: Any = None,
-    *,
-    generator: Generator | None = None,
-    out: Tensor | None = None,
-    dtype: dtypes.dtype | None = None,
-    layout: Any = None,
-    device: Device = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
-) -> Tensor:
+    mean: Tensor | Number = 0.0, std: Tensor | Number = 1.0, size: Any = None, *, generator: Generator | None = None,
+    out: Tensor | None = None, dtype: dtypes.dtype | None = None, layout: Any = None, device: Device = None,
+    requires_grad: bool = False, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
     """Return random numbers from normal distributions with the given means and standard deviations.
 
     Either ``normal(mean, std)``, at least one of them a tensor, or ``normal(mean, std, size)`` with two numbers. The

@@ -67,17 +67,9 @@ def _numbers_in(dtype: dtypes.dtype, first: Any, last: Any, by: Any) -> tuple[An
 @creation
 @example("arange(1, 2.51, 0.5) -> [1.0000, 1.5000, 2.0000, 2.5000]")
 def arange(
-    start: Any = ...,
-    end: Any = ...,
-    step: Any = ...,
-    *,
-    out: Tensor | None = None,
-    dtype: dtypes.dtype | None = None,
-    layout: Any = None,
-    device: Device = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
-) -> Tensor:
+    start: Any = ..., end: Any = ..., step: Any = ..., *, out: Tensor | None = None, dtype: dtypes.dtype | None = None,
+    layout: Any = None, device: Device = None, requires_grad: bool = False, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
     """Return evenly spaced numbers in [``start``, ``end``), ``step`` apart; int64 if all are ints, else the default
     dtype.
 
@@ -172,17 +164,9 @@ def _even(first: float, last: float, n: int, kind: np.dtype[Any], xp: Any) -> An
 @creation
 @example("linspace(3, 10, steps=5) -> [ 3.0000,  4.7500,  6.5000,  8.2500, 10.0000]")
 def linspace(
-    start: Any,
-    end: Any,
-    steps: int,
-    *,
-    out: Tensor | None = None,
-    dtype: dtypes.dtype | None = None,
-    layout: Any = None,
-    device: Device = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
-) -> Tensor:
+    start: Any, end: Any, steps: int, *, out: Tensor | None = None, dtype: dtypes.dtype | None = None,
+    layout: Any = None, device: Device = None, requires_grad: bool = False, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
     """Return ``steps`` evenly spaced numbers from ``start`` to ``end``, both included.
 
     :raises RuntimeError: ``steps`` is negative.
@@ -197,18 +181,10 @@ def linspace(
 @creation
 @example("logspace(start=0.1, end=1.0, steps=5) -> [ 1.2589,  2.1135,  3.5481,  5.9566, 10.0000]")
 def logspace(
-    start: Any,
-    end: Any,
-    steps: int,
-    base: float = 10.0,
-    *,
-    out: Tensor | None = None,
-    dtype: dtypes.dtype | None = None,
-    layout: Any = None,
-    device: Device = None,
-    requires_grad: bool = False,
+    start: Any, end: Any, steps: int, base: float = 10.0, *, out: Tensor | None = None,
+    dtype: dtypes.dtype | None = None, layout: Any = None, device: Device = None, requires_grad: bool = False,
     pin_memory: bool = False,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """Return ``steps`` logarithmically spaced numbers: ``base`` to the powers ``linspace(start, end, steps)``.
 
     :raises RuntimeError: ``steps`` is negative.
@@ -225,16 +201,9 @@ def logspace(
 
 @creation
 def range(
-    start: Any,
-    end: Any = None,
-    step: Any = 1,
-    *,
-    out: Tensor | None = None,
-    dtype: dtypes.dtype | None = None,
-    layout: Any = None,
-    device: Device = None,
-    requires_grad: bool = False,
-) -> Tensor:
+    start: Any, end: Any = None, step: Any = 1, *, out: Tensor | None = None, dtype: dtypes.dtype | None = None,
+    layout: Any = None, device: Device = None, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
     """Return evenly spaced numbers in [``start``, ``end``], both included; deprecated as in PyTorch: use ``arange``."""
     warn(
         "torch.range is deprecated because its end is part of the range, unlike that of Python's range. Instead, use "

@@ -17,29 +17,9 @@ from nbautograd._engine.ops.queries import Number, check_tensors, example, resul
 from nbautograd.errors import SCALAR_TYPES, DtypeError, kind_of
 
 __all__ = [
-    "allclose",
-    "eq",
-    "equal",
-    "ge",
-    "greater",
-    "greater_equal",
-    "gt",
-    "heaviside",
-    "isclose",
-    "isfinite",
-    "isin",
-    "isinf",
-    "isnan",
-    "isneginf",
-    "isposinf",
-    "isreal",
-    "le",
-    "less",
-    "less_equal",
-    "lt",
-    "ne",
-    "not_equal",
-]
+    "allclose", "eq", "equal", "ge", "greater", "greater_equal", "gt", "heaviside", "isclose", "isfinite", "isin",
+    "isinf", "isnan", "isneginf", "isposinf", "isreal", "le", "less", "less_equal", "lt", "ne", "not_equal",
+]  # fmt: skip
 
 
 @no_method(

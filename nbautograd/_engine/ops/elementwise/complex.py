@@ -17,17 +17,9 @@ from nbautograd._names.docstrings import described
 from nbautograd.errors import SCALAR_TYPES, DtypeError
 
 __all__ = [
-    "angle",
-    "complex",
-    "conj",
-    "conj_physical",
-    "imag",
-    "real",
-    "resolve_conj",
-    "resolve_neg",
-    "view_as_complex",
+    "angle", "complex", "conj", "conj_physical", "imag", "real", "resolve_conj", "resolve_neg", "view_as_complex",
     "view_as_real",
-]
+]  # fmt: skip
 
 
 # -- conjugates ------------------------------------------------------------------------------------------------------

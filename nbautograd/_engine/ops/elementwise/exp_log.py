@@ -11,21 +11,9 @@ from nbautograd._engine.ops.queries import check_tensors, example
 from nbautograd.errors import UnsupportedDtypeError
 
 __all__ = [
-    "exp",
-    "exp2",
-    "expm1",
-    "hypot",
-    "ldexp",
-    "log",
-    "log1p",
-    "log2",
-    "log10",
-    "logaddexp",
-    "logaddexp2",
-    "rsqrt",
-    "sigmoid",
-    "sqrt",
-]
+    "exp", "exp2", "expm1", "hypot", "ldexp", "log", "log1p", "log2", "log10", "logaddexp", "logaddexp2", "rsqrt",
+    "sigmoid", "sqrt",
+]  # fmt: skip
 
 LOG_2 = 0.6931471805599453
 LOG_10 = 2.302585092994046

@@ -9,17 +9,9 @@ from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.queries import Number, example
 
 __all__ = [
-    "bitwise_and",
-    "bitwise_left_shift",
-    "bitwise_not",
-    "bitwise_or",
-    "bitwise_right_shift",
-    "bitwise_xor",
-    "logical_and",
-    "logical_not",
-    "logical_or",
-    "logical_xor",
-]
+    "bitwise_and", "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor",
+    "logical_and", "logical_not", "logical_or", "logical_xor",
+]  # fmt: skip
 
 
 # -- logical ---------------------------------------------------------------------------------------------------------

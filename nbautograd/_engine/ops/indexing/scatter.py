@@ -259,15 +259,9 @@ def prod_back(g: Any, input: Any, dim: int, index: Any, src: Any, include_self: 
 
 @derivative_helper
 def beside_zeros(
-    g: Tensor,
-    for_input: Tensor,
-    for_src: Tensor,
-    input: Tensor,
-    dim: int,
-    index: Tensor,
-    src: Tensor,
+    g: Tensor, for_input: Tensor, for_src: Tensor, input: Tensor, dim: int, index: Tensor, src: Tensor,
     include_self: bool,
-) -> tuple[Any, Any]:
+) -> tuple[Any, Any]:  # fmt: skip
     """Return the gradients of ``prod_back``, computed so that products with a factor of 0 have derivatives.
 
     The product of the other factors is that of those before and those after, in a matrix with a row for each product

@@ -84,13 +84,9 @@ def _two_dims(name: str, a: Tensor, dim: Any) -> tuple[int, int]:
 @composite(method=False, out=True)
 @example("linalg.matrix_norm([[3., 0.], [0., 4.]], 2) -> tensor(4.)")
 def linalg_matrix_norm(
-    A: Tensor,
-    ord: float | str = "fro",
-    dim: Sequence[int] = (-2, -1),
-    keepdim: bool = False,
-    *,
+    A: Tensor, ord: float | str = "fro", dim: Sequence[int] = (-2, -1), keepdim: bool = False, *,
     dtype: dtypes.dtype | None = None,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """Compute the matrix norm, over two dimensions.
 
     :param ord: ``"fro"`` (the 2-norm of all elements), ``"nuc"`` (the sum of the singular values), 2 and -2 (the
@@ -133,13 +129,9 @@ def largest(x: Tensor, dim: int, keepdim: bool) -> Tensor:
 @composite(method=False, out=True)
 @example("linalg.norm([[3., 0.], [0., 4.]]) -> tensor(5.)")
 def linalg_norm(
-    input: Tensor,
-    ord: float | str | None = None,
-    dim: Dims = None,
-    keepdim: bool = False,
-    *,
+    input: Tensor, ord: float | str | None = None, dim: Dims = None, keepdim: bool = False, *,
     dtype: dtypes.dtype | None = None,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """Compute the vector or matrix norm.
 
     :param ord: as in :func:`vector_norm` or :func:`matrix_norm`; None for the 2-norm of all elements over ``dim``.
@@ -197,13 +189,9 @@ def linalg_cond(A: Tensor, p: float | str | None = None) -> Tensor:
 @composite(out=True)
 @example("norm([3., 4.]) -> tensor(5.)")
 def norm(
-    input: Tensor,
-    p: float | str | None = "fro",
-    dim: Dims = None,
-    keepdim: bool = False,
-    *,
+    input: Tensor, p: float | str | None = "fro", dim: Dims = None, keepdim: bool = False, *,
     dtype: dtypes.dtype | None = None,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """Compute the p-norm of all elements or over ``dim``: (sum of abs(x)^p)^(1/p).
 
     :param p: a number, ``inf``, ``-inf``, ``"fro"`` (2, the default) or ``"nuc"``, the sum of singular values.

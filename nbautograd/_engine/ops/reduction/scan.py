@@ -249,12 +249,9 @@ def _spacing_error(problem: str) -> RuntimeError:
 
 @composite(method=False)
 def gradient(
-    input: Tensor,
-    *,
-    spacing: Number | Tensor | Sequence[Any] | None = 1,
-    dim: int | Sequence[int] | None = None,
+    input: Tensor, *, spacing: Number | Tensor | Sequence[Any] | None = 1, dim: int | Sequence[int] | None = None,
     edge_order: int = 1,
-) -> tuple[Tensor, ...]:
+) -> tuple[Tensor, ...]:  # fmt: skip
     """Return the numerical derivative along each of ``dim``: central differences, one-sided at the edges.
 
     :param spacing: the distance between neighbors, one for all dimensions or one for each; or the coordinates along

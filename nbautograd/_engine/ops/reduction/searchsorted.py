@@ -75,14 +75,9 @@ def _check_search(name: str, a: Any, b: Any, sorter: Tensor | None) -> None:
 @composite(method=False, out=True)
 @example("searchsorted([1, 3, 5], [3, 6]) -> [1, 3]")
 def searchsorted(
-    sorted_sequence: Tensor,
-    input: Any,
-    *,
-    out_int32: bool = False,
-    right: bool = False,
-    side: str | None = None,
+    sorted_sequence: Tensor, input: Any, *, out_int32: bool = False, right: bool = False, side: str | None = None,
     sorter: Tensor | None = None,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """Return the indices at which inserting the values keeps a sorted sequence sorted, by binary search.
 
     :param sorted_sequence: 1-d, or with one sequence for each row of ``input``.

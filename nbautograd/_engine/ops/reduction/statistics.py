@@ -125,13 +125,9 @@ def _counted(place: Any, bins: int, weight: Any, like: Any) -> Any:
 @looks_at_elements
 @example("histogram([1., 2., 1.], bins=2, range=(0., 2.)).hist -> [0., 3.]")
 def histogram(
-    input: Tensor,
-    bins: int | Tensor = 100,
-    *,
-    range: tuple[float, float] | None = None,
-    weight: Tensor | None = None,
+    input: Tensor, bins: int | Tensor = 100, *, range: tuple[float, float] | None = None, weight: Tensor | None = None,
     density: bool = False,
-) -> Any:
+) -> Any:  # fmt: skip
     """Compute the histogram of the elements, and the bin edges; a bin includes its lower edge, the last both.
 
     :param bins: the number of bins of equal width, or the increasing edges.
@@ -155,12 +151,9 @@ def histogram(
 @composite(method=False)
 @looks_at_elements
 def histogramdd(
-    input: Tensor,
-    bins: int | Sequence[int] | Sequence[Tensor],
-    range: Sequence[float] | None = None,
-    weight: Tensor | None = None,
-    density: bool = False,
-) -> Any:
+    input: Tensor, bins: int | Sequence[int] | Sequence[Tensor], range: Sequence[float] | None = None,
+    weight: Tensor | None = None, density: bool = False,
+) -> Any:  # fmt: skip
     """Compute the D-dimensional histogram of points, and the bin edges along each coordinate.
 
     :param input: shape (..., D): points with D coordinates.

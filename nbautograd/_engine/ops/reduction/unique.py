@@ -96,12 +96,9 @@ def _wanted(results: Any, inverse: bool, counts: bool) -> Any:
 @composite()
 @example("unique([3, 1, 3], return_counts=True) -> ([1, 3], [1, 2])")
 def unique(
-    input: Tensor,
-    sorted: bool = True,
-    return_inverse: bool = False,
-    return_counts: bool = False,
+    input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
     dim: int | None = None,
-) -> Any:
+) -> Any:  # fmt: skip
     """Return the unique elements, or slices along ``dim``, sorted; every nan is unique.
 
     :param sorted: has no effect: the result is always sorted.

@@ -119,13 +119,9 @@ def _spread(
 @composite(out=True)
 @example("var([1., 2., 3.]) -> tensor(1.)")
 def var(
-    input: Tensor,
-    dim: Dims | bool = None,
-    unbiased: bool | None = None,
-    keepdim: bool = False,
-    *,
+    input: Tensor, dim: Dims | bool = None, unbiased: bool | None = None, keepdim: bool = False, *,
     correction: float | None = None,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """Return the variance of all elements or over ``dim``.
 
     :param correction: subtracted from the number of elements in the divisor; 1 (Bessel's correction) by default.
@@ -138,13 +134,9 @@ def var(
 @composite(out=True)
 @example("std([1., 2., 3.]) -> tensor(1.)")
 def std(
-    input: Tensor,
-    dim: Dims | bool = None,
-    unbiased: bool | None = None,
-    keepdim: bool = False,
-    *,
+    input: Tensor, dim: Dims | bool = None, unbiased: bool | None = None, keepdim: bool = False, *,
     correction: float | None = None,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """Return the standard deviation of all elements or over ``dim``: the square root of :func:`var`."""
     return _spread(std_over, "std", input, dim, unbiased, keepdim, correction)
 
@@ -152,13 +144,9 @@ def std(
 @composite(method=False)
 @example("var_mean([1., 2., 3.]) -> (tensor(1.), tensor(2.))")
 def var_mean(
-    input: Tensor,
-    dim: Dims | bool = None,
-    unbiased: bool | None = None,
-    keepdim: bool = False,
-    *,
+    input: Tensor, dim: Dims | bool = None, unbiased: bool | None = None, keepdim: bool = False, *,
     correction: float | None = None,
-) -> tuple[Tensor, Tensor]:
+) -> tuple[Tensor, Tensor]:  # fmt: skip
     """Return the variance and the mean; see :func:`var`."""
     return _spread(var_and_mean, "var_mean", input, dim, unbiased, keepdim, correction)
 
@@ -166,12 +154,8 @@ def var_mean(
 @composite(method=False)
 @example("std_mean([1., 2., 3.]) -> (tensor(1.), tensor(2.))")
 def std_mean(
-    input: Tensor,
-    dim: Dims | bool = None,
-    unbiased: bool | None = None,
-    keepdim: bool = False,
-    *,
+    input: Tensor, dim: Dims | bool = None, unbiased: bool | None = None, keepdim: bool = False, *,
     correction: float | None = None,
-) -> tuple[Tensor, Tensor]:
+) -> tuple[Tensor, Tensor]:  # fmt: skip
     """Return the standard deviation and the mean; see :func:`std`."""
     return _spread(std_and_mean, "std_mean", input, dim, unbiased, keepdim, correction)
