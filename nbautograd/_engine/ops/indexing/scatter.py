@@ -227,10 +227,28 @@ SUM = {
 }
 
 
+@op(node="ScatterReduceBackward0", symbol="scatter Σ", method=False, **SUM)
+def scatter_sum(input: Tensor, dim: int, index: Tensor, src: Tensor, include_self: bool) -> Tensor:
+    """Return the sum of the elements scattered to each position."""
+    return _reduced("sum", input, dim, index, src, include_self)
+
+
+def _reduced(kind: str, input: Any, dim: int, index: Any, src: Any, include_self: bool) -> Any:
+    return _scattered(
+        "scatter", input, dim, index, src, lambda line, key, values: reduced_at(kind, line, key, values, include_self)
+    )
+
+
 MEAN = {
     "input": "(g if include_self else zero_along(g, dim, index)) / scatter_counts(g, dim, index, include_self)",
     "src": "pad_like(gather(g / scatter_counts(g, dim, index, include_self), dim, index), src.shape)",
 }
+
+
+@op(node="ScatterReduceBackward0", symbol="scatter mean", method=False, **MEAN)
+def scatter_mean(input: Tensor, dim: int, index: Tensor, src: Tensor, include_self: bool) -> Tensor:
+    """Return the mean of the elements scattered to each position."""
+    return _reduced("mean", input, dim, index, src, include_self)
 
 
 PROD = {
@@ -301,6 +319,12 @@ def _targets(input: Any, dim: int, index: Any) -> Any:
     return sum(np.broadcast_to(k, index.shape) * s for k, s in zip(key, strides, strict=True)).reshape(-1)
 
 
+@op(node="ScatterReduceBackward0", symbol="scatter Π", method=False, **PROD)
+def scatter_prod(input: Tensor, dim: int, index: Tensor, src: Tensor, include_self: bool) -> Tensor:
+    """Return the product of the elements scattered to each position."""
+    return _reduced("prod", input, dim, index, src, include_self)
+
+
 EXTREME = {
     "input": "extreme_back(g, input, dim, index, src, result, include_self)[0]",
     "src": "extreme_back(g, input, dim, index, src, result, include_self)[1]",
@@ -319,28 +343,25 @@ def extreme_back(g: Any, input: Any, dim: int, index: Any, src: Any, result: Any
     return for_input, pad_like(chosen_src * gather(share, dim, index), src.shape)  # type: ignore[name-defined]  # noqa: F821
 
 
-def _reduction(kind: str, symbol: str, words: str, formulas: dict[str, str]) -> Any:
-    """Declare the operation that reduces by ``kind``."""
-
-    def reduced(input: Tensor, dim: int, index: Tensor, src: Tensor, include_self: bool) -> Tensor:
-        def write(line: Any, key: Any, values: Any) -> Any:
-            return reduced_at(kind, line, key, values, include_self)
-
-        return _scattered("scatter", input, dim, index, src, write)
-
-    reduced.__name__ = reduced.__qualname__ = f"scatter_{kind}"
-    reduced.__doc__ = f"Return the {words} of the elements scattered to each position."
-    return op(node="ScatterReduceBackward0", symbol=f"scatter {symbol}", method=False, **formulas)(reduced)
+@op(node="ScatterReduceBackward0", symbol="scatter max", method=False, **EXTREME)
+def scatter_amax(input: Tensor, dim: int, index: Tensor, src: Tensor, include_self: bool) -> Tensor:
+    """Return the maximum of the elements scattered to each position."""
+    return _reduced("amax", input, dim, index, src, include_self)
 
 
-scatter_sum = _reduction("sum", "Σ", "sum", SUM)
-scatter_mean = _reduction("mean", "mean", "mean", MEAN)
-scatter_prod = _reduction("prod", "Π", "product", PROD)
-scatter_amax = _reduction("amax", "max", "maximum", EXTREME)
-scatter_amin = _reduction("amin", "min", "minimum", EXTREME)
+@op(node="ScatterReduceBackward0", symbol="scatter min", method=False, **EXTREME)
+def scatter_amin(input: Tensor, dim: int, index: Tensor, src: Tensor, include_self: bool) -> Tensor:
+    """Return the minimum of the elements scattered to each position."""
+    return _reduced("amin", input, dim, index, src, include_self)
+
+
 REDUCTIONS = {
-    "sum": scatter_sum, "prod": scatter_prod, "mean": scatter_mean, "amax": scatter_amax, "amin": scatter_amin
-}  # fmt: skip
+    "sum": scatter_sum,
+    "prod": scatter_prod,
+    "mean": scatter_mean,
+    "amax": scatter_amax,
+    "amin": scatter_amin,
+}
 
 
 def refuse_complex_gradient(name: str, input: Tensor, src: Tensor) -> None:
