@@ -70,8 +70,7 @@ def _one_of(name: str, function: str, operands: tuple[Any, ...]) -> Any:
 
 def _unary(name: str) -> Callable[..., Any]:
     def function(self: Any) -> Any:
-        method = getattr(Tensor, name)
-        return _each(f"_foreach_{name}", lambda x: method(x), self)
+        return _each(f"_foreach_{name}", getattr(Tensor, name), self)
 
     function.__doc__ = f"Compute ``{name}`` of each tensor."
     return function

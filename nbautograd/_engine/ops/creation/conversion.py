@@ -177,13 +177,7 @@ def _converter(name: str, kind: dtypes.dtype) -> Any:
     return described(convert)
 
 
-CASTS = {
-    **dtypes.ALIASES,
-    "bool": dtypes.bool_,
-    "byte": dtypes.uint8,
-    "char": dtypes.int8,
-    "bfloat16": dtypes.bfloat16,
-}
+CASTS = {**dtypes.ALIASES, "bool": dtypes.bool_, "byte": dtypes.uint8, "char": dtypes.int8, "bfloat16": dtypes.bfloat16}
 """The dtypes of the methods that cast."""
 for _name, _kind in CASTS.items():
     setattr(Tensor, _name, _converter(_name, _kind))

@@ -69,8 +69,7 @@ def _filled(name: str, fill: Callable[[Any, tuple[int, ...], Any], Any], doc: st
         if out is not None:
             return written(_fill_out(name, out, shape, fill, dtype), requires_grad)
         kind = (dtype or dtypes.get_default_dtype()).numpy
-        xp = backend.module(as_device(device))
-        return finish(fill(xp, shape, kind), requires_grad)
+        return finish(fill(backend.module(as_device(device)), shape, kind), requires_grad)
 
     make.__name__ = make.__qualname__ = name
     make.__doc__ = doc
@@ -94,8 +93,7 @@ def _fill_out(name: str, out: Tensor, shape: tuple[int, ...], fill: Any, dtype: 
     """Write the filled array into ``out=``, which is resized without a warning and keeps its dtype."""
     check_tensors(name, out=out)
     check_dtype_of_out(name, dtype, out)
-    result = wrap_known(fill(backend.module(out.device), shape, out._a.dtype))
-    return resize_into(out, result, name)
+    return resize_into(out, wrap_known(fill(backend.module(out.device), shape, out._a.dtype)), name)
 
 
 zeros = _filled(

@@ -349,17 +349,14 @@ def _normal_spread(std: Tensor, mean: float, generator: Generator | None) -> Ten
 
 
 @no_method(
-    node="NormalBackward3",
-    symbol="normal",
-    half=NATIVE,
+    node="NormalBackward3", symbol="normal", half=NATIVE,
     mean="sum_to(zeros_of(g), mean.shape)",
     std="cast_back(sum_to(zeros_of(g), std.shape), std.dtype)",
-)
+)  # fmt: skip
 def _normal_both(mean: Tensor, std: Tensor, generator: Generator | None) -> Tensor:
     """Return samples of normal distributions with the means ``mean`` and standard deviations ``std``."""
     shape = common_shape(mean.shape, std.shape)
-    spread = (_standard_normal(mean, shape, 1.0, generator) * std).astype(mean.dtype)
-    return spread + mean
+    return (_standard_normal(mean, shape, 1.0, generator) * std).astype(mean.dtype) + mean
 
 
 # -- the generator ---------------------------------------------------------------------------------------------------

@@ -139,29 +139,21 @@ def _history(name: str, node: str) -> Callable[[Tensor, Any], Tensor]:
 
 
 _HISTORIES = {
-    name: _history(name.split("_")[0], node)
-    for name, node in {
-        "uniform_": "UniformBackward0",
-        "normal_": "NormalBackward0",
-        "exponential_": "ExponentialBackward0",
-        "cauchy_": "CauchyBackward0",
-        "geometric_": "GeometricBackward0",
-        "log_normal_": "LogNormalBackward0",
-        "bernoulli_": "BernoulliBackward2",
-        "random_from_to": "RandomBackward0",
-        "random_to": "RandomBackward1",
-        "random_": "RandomBackward2",
-    }.items()
-}
+    name: _history(name.split("_")[0], f"{node}Backward{number}")
+    for name, node, number in (
+        ("uniform_", "Uniform", 0), ("normal_", "Normal", 0), ("exponential_", "Exponential", 0),
+        ("cauchy_", "Cauchy", 0), ("geometric_", "Geometric", 0), ("log_normal_", "LogNormal", 0),
+        ("bernoulli_", "Bernoulli", 2), ("random_from_to", "Random", 0), ("random_to", "Random", 1),
+        ("random_", "Random", 2),
+    )
+}  # fmt: skip
 
 
 @no_method(
-    node="BernoulliBackward1",
-    symbol="bernoulli",
-    half=NATIVE,
+    node="BernoulliBackward1", symbol="bernoulli", half=NATIVE,
     input="zeros_of(g)",
     p="cast_back(sum_to(zeros_of(g), p.shape), p.dtype)",
-)
+)  # fmt: skip
 def _bernoulli_each(input: Tensor, p: Tensor, values: Any) -> Tensor:
     """Return ``values``, which were drawn with the probabilities ``p``."""
     return values
@@ -304,8 +296,7 @@ def random_(self: Tensor, *bounds: int | None, generator: Generator | None = Non
     bound = {key: check_option("random_", key, value, hints[key]) for key, value in arguments.items()}
     first, end = bound.get("from", 0 if arguments else None), bound.get("to")
     history = "random_from_to" if "from" in arguments else "random_to" if arguments else "random_"
-    draw = integers("random_", generator, first, end)
-    return _fill(self, "random_", draw, history)
+    return _fill(self, "random_", integers("random_", generator, first, end), history)
 
 
 for _method in (uniform_, normal_, bernoulli_, exponential_, cauchy_, geometric_, log_normal_, random_):

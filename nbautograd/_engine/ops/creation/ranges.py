@@ -174,8 +174,7 @@ def linspace(
     dtype = _dtype_of(check_options("linspace", dtype, layout, pin_memory), out)
     xp = backend.module(as_device(device))
     first, last, kind = _ends("linspace", start, end, steps, dtype)
-    values = _even(first, last, steps, kind, xp)
-    return ranged("linspace", values, out, requires_grad)
+    return ranged("linspace", _even(first, last, steps, kind, xp), out, requires_grad)
 
 
 @creation

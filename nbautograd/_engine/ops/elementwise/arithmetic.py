@@ -39,12 +39,10 @@ __all__ = [
 
 
 @elementwise(
-    former="alpha",
-    symbol="+",
-    operators="__add__ __radd__ __iadd__",
+    former="alpha", symbol="+", operators="__add__ __radd__ __iadd__",
     input="g",
     other="g if alpha == 1 else conj(conj(g) * alpha)",
-)
+)  # fmt: skip
 @example("add([1., 2.], [10., 20.], alpha=2) -> [21., 42.]")
 def add(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
     """Compute ``input + alpha * other``, elementwise, with broadcasting and type promotion."""
@@ -74,13 +72,10 @@ def times(alpha: Number, array: Any) -> Any:
 
 
 @elementwise(
-    former="alpha",
-    symbol="−",
-    operators="__sub__ __isub__",
-    accepts_each="ifc",
+    former="alpha", symbol="−", operators="__sub__ __isub__", accepts_each="ifc",
     input="g",
     other="-g if alpha == 1 else -conj(conj(g) * alpha)",
-)
+)  # fmt: skip
 @example("[5, 7] - 2 -> [3, 5]")
 def sub(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
     """Compute ``input - alpha * other``, elementwise, with broadcasting and type promotion.
@@ -91,15 +86,10 @@ def sub(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1) ->
 
 
 @no_method(
-    node="RsubBackward1",
-    symbol="−",
-    kind=POINTWISE,
-    operators="__rsub__",
-    accepts_each="ifc",
-    out=False,
+    node="RsubBackward1", symbol="−", kind=POINTWISE, operators="__rsub__", accepts_each="ifc", out=False,
     input="-g if alpha == 1 else -conj(conj(g) * alpha)",
     other="g",
-)
+)  # fmt: skip
 @example("1 - [5., 7.] -> [-4., -6.]")
 def rsub(input: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
     """Compute ``other - alpha * input``.
@@ -237,13 +227,11 @@ def _lerp(input: Tensor, end: Tensor, weight: Tensor | Number) -> Tensor:
 
 
 @elementwise(
-    former="value",
-    symbol="addcmul",
-    accepts="ifc",
+    former="value", symbol="addcmul", accepts="ifc",
     input="g",
     tensor1="g * conj(tensor2 * value)",
     tensor2="g * conj(tensor1 * value)",
-)
+)  # fmt: skip
 @example("addcmul([1.], [2.], [3.]) -> [7.]")
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1) -> Tensor:
     """Compute ``input + value * tensor1 * tensor2``."""
@@ -251,13 +239,11 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 
 
 
 @elementwise(
-    former="value",
-    symbol="addcdiv",
-    accepts="fc",
+    former="value", symbol="addcdiv", accepts="fc",
     input="g",
     tensor1="g * conj(value / tensor2)",
     tensor2="-g * conj(value * tensor1 / (tensor2 * tensor2))",
-)
+)  # fmt: skip
 @example("addcdiv([1.], [6.], [3.]) -> [3.]")
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1) -> Tensor:
     """Compute ``input + value * tensor1 / tensor2``.

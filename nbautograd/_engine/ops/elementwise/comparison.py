@@ -23,13 +23,10 @@ __all__ = [
 
 
 @no_method(
-    node="NotImplemented",
-    symbol="⎽⎾",
-    kind=POINTWISE,
-    accepts="bif",
+    node="NotImplemented", symbol="⎽⎾", kind=POINTWISE, accepts="bif",
     input="not_implemented('heaviside')",
     values="not_implemented('heaviside')",
-)
+)  # fmt: skip
 def _heaviside(input: Tensor, values: Tensor) -> Tensor:
     """Compute the step function."""
     return np.where(input == 0, values, (input > 0).astype(input.dtype))

@@ -159,11 +159,9 @@ Tensor.imag = _part(imag)
 
 
 @elementwise(
-    symbol="∠",
-    floating=True,
-    inplace_method=False,
+    symbol="∠", floating=True, inplace_method=False,
     input="cast_back(ratio(g * 1j * input, input * conj(input)), input.dtype)",
-)
+)  # fmt: skip
 @example("angle([1j, -1]) -> [1.5708, 3.1416]")
 def angle(input: Tensor) -> Tensor:
     """Return the argument of each complex number, in radians; for real numbers π if negative, else 0."""

@@ -15,13 +15,10 @@ __all__ = ["div", "divide", "floor_divide", "fmod", "gcd", "lcm", "reciprocal", 
 
 
 @elementwise(
-    node="DivBackward0",
-    symbol="÷",
-    operators="__truediv__ __itruediv__ __div__ __idiv__",
-    floating=True,
+    node="DivBackward0", symbol="÷", operators="__truediv__ __itruediv__ __div__ __idiv__", floating=True,
     input="g / conj(other)",
     other="-g * conj(input / other / other)",
-)
+)  # fmt: skip
 @example("[1, 2] / 2 -> [0.5000, 1.0000]")
 def true_divide(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """Compute ``input / other``, elementwise; integers give floats."""
@@ -68,13 +65,10 @@ def divide_rounded(input: Tensor | Number, other: Tensor | Number, rounding_mode
 
 
 @elementwise(
-    node="NotImplemented",
-    symbol="⌊÷⌋",
-    operators="__floordiv__ __ifloordiv__",
-    accepts="if",
+    node="NotImplemented", symbol="⌊÷⌋", operators="__floordiv__ __ifloordiv__", accepts="if",
     input="not_implemented('floor_divide')",
     other="not_implemented('floor_divide')",
-)
+)  # fmt: skip
 @example("[7, -7] // 2 -> [ 3, -4]")
 def floor_divide(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """Compute ``input // other``, the quotient rounded down; use ``div(..., rounding_mode="floor")`` for derivatives.
@@ -96,12 +90,10 @@ def _rfloordiv(input: Tensor, other: Tensor | Number) -> Tensor:
 
 
 @elementwise(
-    symbol="mod",
-    accepts="if",
-    operators="__mod__ __imod__",
+    symbol="mod", accepts="if", operators="__mod__ __imod__",
     input="g",
     other="-g * divide_rounded(input, other, 'floor')",
-)
+)  # fmt: skip
 @example("[-3., 3.] % 2 -> [1., 1.]")
 def remainder(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """Compute ``input % other``, the remainder of floor division, which has the sign of the divisor."""

@@ -72,12 +72,10 @@ def log1p(input: Tensor) -> Tensor:
 
 
 @elementwise(
-    symbol="ln(eˣ+eʸ)",
-    accepts="fc",
-    inplace_method=False,
+    symbol="ln(eˣ+eʸ)", accepts="fc", inplace_method=False,
     input="g / conj(1 + exp(other - input))",
     other="g / conj(1 + exp(input - other))",
-)
+)  # fmt: skip
 @example("logaddexp([1000.], [1000.]) -> [1000.6932]")
 def logaddexp(input: Tensor, other: Tensor) -> Tensor:
     """Compute ``log(exp(input) + exp(other))``, without overflow.
@@ -96,12 +94,10 @@ def logaddexp(input: Tensor, other: Tensor) -> Tensor:
 
 
 @elementwise(
-    symbol="log₂(2ˣ+2ʸ)",
-    accepts="f",
-    inplace_method=False,
+    symbol="log₂(2ˣ+2ʸ)", accepts="f", inplace_method=False,
     input="g / (1 + exp2(other - input))",
     other="g / (1 + exp2(input - other))",
-)
+)  # fmt: skip
 @example("logaddexp2([1000.], [1000.]) -> [1001.]")
 def logaddexp2(input: Tensor, other: Tensor) -> Tensor:
     """Compute ``log2(2 ** input + 2 ** other)``, without overflow.
@@ -133,13 +129,10 @@ def _ldexp(input: Tensor, other: Tensor) -> Tensor:
 
 
 @no_method(
-    node="SigmoidBackwardBackward0",
-    symbol="σ′",
-    kind=POINTWISE,
-    out=False,
+    node="SigmoidBackwardBackward0", symbol="σ′", kind=POINTWISE, out=False,
     slope="sigmoid_slope(g, conj(value))",
     value="g * conj(slope * (1 - 2 * value))",
-)
+)  # fmt: skip
 def sigmoid_slope(slope: Tensor, value: Tensor) -> Tensor:
     """Compute the vjp of the sigmoid, from its value: ``slope * value * (1 - value)``."""
     return slope * ((1 - value) * value)

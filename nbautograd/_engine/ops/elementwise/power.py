@@ -20,12 +20,9 @@ __all__ = ["float_power", "pow", "square"]
 
 
 @no_method(
-    node="PowBackward0",
-    symbol="xⁿ",
-    kind=POINTWISE,
-    accepts="bifc",
+    node="PowBackward0", symbol="xⁿ", kind=POINTWISE, accepts="bifc",
     input="g * conj(exponent * input ** (exponent - 1)) if exponent != 0 else zeros_of(g)",
-)
+)  # fmt: skip
 def pow_number(input: Tensor, exponent: Number) -> Tensor:
     """Compute ``input ** exponent`` for a number ``exponent``."""
     if input.dtype.kind == "b":
@@ -40,14 +37,11 @@ BY_OPERATOR = (-1, 0, 0.5, 1, 2)
 
 
 @no_method(
-    node="PowBackward1",
-    symbol="xʸ",
-    kind=POINTWISE,
-    accepts="ifc",
+    node="PowBackward1", symbol="xʸ", kind=POINTWISE, accepts="ifc",
     input="where(exponent == 0, zeros_of(g), g * conj(exponent * input ** (exponent - 1)))",
     exponent="g * conj(where(logical_and(input == 0, is_nonnegative(exponent)), zeros_of(result), "
     "result * log(input)))",
-)
+)  # fmt: skip
 def pow_tensor(input: Tensor | Number, exponent: Tensor | Number) -> Tensor:
     """Compute ``input ** exponent`` for a tensor ``exponent``."""
     return precise.power(input, exponent) if input.dtype.kind in "fc" else _integer_power(input, exponent)
@@ -69,13 +63,10 @@ def is_nonnegative(input: Tensor) -> Tensor:
 
 
 @no_method(
-    node="PowBackward2",
-    symbol="aˣ",
-    kind=POINTWISE,
-    accepts="ifc",
+    node="PowBackward2", symbol="aˣ", kind=POINTWISE, accepts="ifc",
     exponent="where(is_nonnegative(exponent) if base == 0 else exponent != exponent, zeros_of(result), "
     "g * conj(result * LOG(base)))",
-)
+)  # fmt: skip
 def pow_base(exponent: Tensor, base: Number) -> Tensor:
     """Compute ``base ** exponent`` for a number ``base``."""
     if exponent.dtype.kind in "fc":

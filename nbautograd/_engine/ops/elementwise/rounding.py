@@ -120,14 +120,10 @@ def frexp(input: Tensor) -> Any:
 
 
 @op(
-    node="CopysignBackward0",
-    symbol="copysign",
-    kind=POINTWISE,
-    floating=True,
-    accepts="bif",
+    node="CopysignBackward0", symbol="copysign", kind=POINTWISE, floating=True, accepts="bif",
     input="g * sgn(ratio(result, input))",  # constant: the second derivative is exactly 0
     other="zeros_of(g)",
-)
+)  # fmt: skip
 @example("copysign([1., -2.], -1.) -> [-1., -2.]")
 def copysign(input: Tensor, other: Tensor | Number) -> Tensor:
     """Return the absolute value of ``input`` with the sign of ``other``."""

@@ -113,12 +113,10 @@ def relu(input: Tensor) -> Tensor:
 
 
 @elementwise(
-    symbol="max",
-    accepts="bif",
-    inplace_method=False,
+    symbol="max", accepts="bif", inplace_method=False,
     input="where(input < other, zeros_of(g), where(input == other, g / 2, g))",
     other="where(input > other, zeros_of(g), where(input == other, g / 2, g))",
-)
+)  # fmt: skip
 @example("maximum([1., 5.], [3., 2.]) -> [3., 5.]")
 def maximum(input: Tensor, other: Tensor) -> Tensor:
     """Return the elementwise maximum; nan propagates, and ties share the gradient."""
@@ -126,12 +124,10 @@ def maximum(input: Tensor, other: Tensor) -> Tensor:
 
 
 @elementwise(
-    symbol="min",
-    accepts="bif",
-    inplace_method=False,
+    symbol="min", accepts="bif", inplace_method=False,
     input="where(input > other, zeros_of(g), where(input == other, g / 2, g))",
     other="where(input < other, zeros_of(g), where(input == other, g / 2, g))",
-)
+)  # fmt: skip
 @example("minimum([1., 5.], [3., 2.]) -> [1., 2.]")
 def minimum(input: Tensor, other: Tensor) -> Tensor:
     """Return the elementwise minimum; nan propagates, and ties share the gradient."""
@@ -139,12 +135,10 @@ def minimum(input: Tensor, other: Tensor) -> Tensor:
 
 
 @elementwise(
-    symbol="fmax",
-    accepts="bif",
-    inplace_method=False,
+    symbol="fmax", accepts="bif", inplace_method=False,
     input="where(logical_or(input >= other, isnan(other)), g, zeros_of(g))",
     other="where(logical_or(input >= other, isnan(other)), zeros_of(g), g)",
-)
+)  # fmt: skip
 @example('fmax([1., float("nan")], [3., 2.]) -> [3., 2.]')
 def fmax(input: Tensor, other: Tensor) -> Tensor:
     """Return the elementwise maximum that ignores nan; of ties, ``input`` gets the gradient."""
@@ -152,12 +146,10 @@ def fmax(input: Tensor, other: Tensor) -> Tensor:
 
 
 @elementwise(
-    symbol="fmin",
-    accepts="bif",
-    inplace_method=False,
+    symbol="fmin", accepts="bif", inplace_method=False,
     input="where(logical_or(input <= other, isnan(other)), g, zeros_of(g))",
     other="where(logical_or(input <= other, isnan(other)), zeros_of(g), g)",
-)
+)  # fmt: skip
 @example('fmin([1., float("nan")], [3., 2.]) -> [1., 2.]')
 def fmin(input: Tensor, other: Tensor) -> Tensor:
     """Return the elementwise minimum that ignores nan; of ties, ``input`` gets the gradient."""
@@ -165,12 +157,9 @@ def fmin(input: Tensor, other: Tensor) -> Tensor:
 
 
 @no_method(
-    node="ClampBackward1",
-    symbol="clamp",
-    kind=POINTWISE,
-    accepts="if",
+    node="ClampBackward1", symbol="clamp", kind=POINTWISE, accepts="if",
     input="where(logical_and(input >= low, input <= high), g, zeros_of(g))",
-)
+)  # fmt: skip
 def _clamp(input: Tensor, low: Number, high: Number) -> Tensor:
     """Clamp each element to [low, high]."""
     # np.clip makes one pass, which is faster for large arrays; for small ones, its Python overhead dominates.
@@ -178,14 +167,11 @@ def _clamp(input: Tensor, low: Number, high: Number) -> Tensor:
 
 
 @no_method(
-    node="ClampBackward0",
-    symbol="clamp",
-    kind=POINTWISE,
-    accepts="if",
+    node="ClampBackward0", symbol="clamp", kind=POINTWISE, accepts="if",
     input="where(logical_and(input >= low, input <= high), g, zeros_of(g))",
     low="where(logical_and(low < high, input < low), g, zeros_of(g))",
     high="where(logical_or(input > high, high < low), g, zeros_of(g))",
-)
+)  # fmt: skip
 def _clamp_tensors(input: Tensor, low: Tensor, high: Tensor) -> Tensor:
     """Clamp each element to [low, high], which are tensors."""
     return np.minimum(high, np.maximum(low, input))
@@ -204,26 +190,20 @@ def _clamp_max(input: Tensor, high: Number) -> Tensor:
 
 
 @no_method(
-    node="ClampMinBackward1",
-    symbol="clamp",
-    kind=POINTWISE,
-    accepts="bif",
+    node="ClampMinBackward1", symbol="clamp", kind=POINTWISE, accepts="bif",
     input="where(input >= min, g, zeros_of(g))",
     min="where(input < min, g, zeros_of(g))",
-)
+)  # fmt: skip
 def _clamp_min_tensor(input: Tensor, min: Tensor) -> Tensor:
     """Return the elementwise maximum; of ties, ``input`` gets the gradient."""
     return np.maximum(min, input)
 
 
 @no_method(
-    node="ClampMaxBackward1",
-    symbol="clamp",
-    kind=POINTWISE,
-    accepts="bif",
+    node="ClampMaxBackward1", symbol="clamp", kind=POINTWISE, accepts="bif",
     input="where(input <= max, g, zeros_of(g))",
     max="where(input > max, g, zeros_of(g))",
-)
+)  # fmt: skip
 def _clamp_max_tensor(input: Tensor, max: Tensor) -> Tensor:
     """Return the elementwise minimum; of ties, ``input`` gets the gradient."""
     return np.minimum(max, input)

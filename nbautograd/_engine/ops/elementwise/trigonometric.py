@@ -60,12 +60,10 @@ def atan(input: Tensor) -> Tensor:
 
 
 @elementwise(
-    symbol="atan2",
-    accepts="bif",
-    floating=True,
+    symbol="atan2", accepts="bif", floating=True,
     input="g * ratio(other, input * input + other * other)",
     other="-g * ratio(input, input * input + other * other)",
-)
+)  # fmt: skip
 def atan2(input: Tensor, other: Tensor) -> Tensor:
     """Compute the inverse tangent of ``input / other`` in the right quadrant, in radians: the angle of (other, input).
 
@@ -118,13 +116,10 @@ def cosh(input: Tensor) -> Tensor:
 
 
 @no_method(
-    node="TanhBackwardBackward0",
-    symbol="tanh′",
-    kind=POINTWISE,
-    out=False,
+    node="TanhBackwardBackward0", symbol="tanh′", kind=POINTWISE, out=False,
     slope="tanh_slope(g, conj(value))",
     value="-2 * (g * conj(slope * value))",
-)
+)  # fmt: skip
 def tanh_slope(slope: Tensor, value: Tensor) -> Tensor:
     """Compute the vjp of tanh, from its value: ``slope * (1 - value**2)``."""
     return slope * (1 - value * value)
@@ -170,12 +165,10 @@ alias(arccos=acos, arccosh=acosh, arcsin=asin, arcsinh=asinh, arctan=atan, arcta
 
 
 @no_method(
-    symbol="r∠φ",
-    kind=POINTWISE,
-    accepts="f",
+    symbol="r∠φ", kind=POINTWISE, accepts="f",
     abs="real(g) * cos(angle) + imag(g) * sin(angle)",
     angle="(imag(g) * cos(angle) - real(g) * sin(angle)) * abs",
-)
+)  # fmt: skip
 def _polar(abs: Tensor, angle: Tensor) -> Tensor:
     """Build complex numbers from polar coordinates."""
     return complex_array(abs * precise.cos(angle), abs * precise.sin(angle))

@@ -62,12 +62,10 @@ def check_along(name: str, a: Any, dim: int, index: Any, src_shape: tuple[int, .
 
 
 @op(
-    symbol="gather",
-    out=True,
-    half=NATIVE,
+    symbol="gather", out=True, half=NATIVE,
     input="sparse_gather_back(g, input.shape, dim, index) if sparse_grad and input.shape and index.shape else "
     "gather_back(g, input.shape, dim, index)",
-)
+)  # fmt: skip
 def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
     """Gather elements along ``dim``: ``out[i][j] = input[index[i][j]][j]`` for ``dim=0``.
 
@@ -198,12 +196,10 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
 
 
 @op(
-    symbol="mask",
-    half=NATIVE,
-    inplace_method=True,
+    symbol="mask", half=NATIVE, inplace_method=True,
     input="sum_to(masked_fill(g, mask, 0), input.shape)",
     value="cast_back(where(mask, g, zeros_of(g)).sum(), numpy_dtype(value))",
-)
+)  # fmt: skip
 @example("[1., 2.].masked_fill([True, False], -1) -> [-1.,  2.]")
 def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number) -> Tensor:
     """Return ``input`` with ``value`` where ``mask`` is true.

@@ -55,12 +55,10 @@ def _lines(a: Any) -> Any:
 
 
 @op(
-    symbol="index +",
-    inplace_method=True,
-    out=True,
+    symbol="index +", inplace_method=True, out=True,
     input="g",
     source="index_select(g, dim, index).reshape(source.shape) * alpha",
-)
+)  # fmt: skip
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Number = 1) -> Tensor:
     """Return a copy of ``input`` with ``alpha * source`` added to the slices at ``index`` along ``dim``.
 
@@ -83,13 +81,10 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
 
 
 @op(
-    symbol="index =",
-    inplace_method=True,
-    out=True,
-    half=NATIVE,
+    symbol="index =", inplace_method=True, out=True, half=NATIVE,
     input="index_fill(g, dim, index, 0)",
     source="index_select(g, dim, index).reshape(source.shape)",
-)
+)  # fmt: skip
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     """Return a copy of ``input`` with the slices at ``index`` along ``dim`` replaced by those of ``source``.
 
@@ -106,12 +101,10 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
 
 
 @op(
-    symbol="index =",
-    half=NATIVE,
-    inplace_method=True,
+    symbol="index =", half=NATIVE, inplace_method=True,
     input="index_fill(g, dim, index, 0)",
     value="cast_back(index_select(g, dim, once(index, input.shape, dim)).sum(), numpy_dtype(value))",
-)
+)  # fmt: skip
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Tensor | Number) -> Tensor:
     """Return a copy of ``input`` with the slices at ``index`` along ``dim`` filled with one value.
 
@@ -194,5 +187,4 @@ def index_reduce(
     refuse_complex_gradient("index_reduce", input, source)
     if input.is_complex() and not include_self:
         raise UnsupportedDtypeError("index_reduce", input.dtype, "bif")
-    places = spread_index(index, source._a.shape, d)
-    return INDEX_REDUCTIONS[reduce](input, d, places, source, include_self)
+    return INDEX_REDUCTIONS[reduce](input, d, spread_index(index, source._a.shape, d), source, include_self)

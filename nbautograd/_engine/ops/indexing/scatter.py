@@ -61,12 +61,10 @@ def _check_rank(index: Any, src: Any) -> None:
 
 
 @no_method(
-    node="ScatterBackward0",
-    symbol="scatter",
-    half=NATIVE,
+    node="ScatterBackward0", symbol="scatter", half=NATIVE,
     input="zero_along(g, dim, index)",
     src="pad_like(gather(g, dim, index), src.shape)",
-)
+)  # fmt: skip
 def scatter_src(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """Compute ``scatter`` with a tensor ``src``."""
     _same_dtype("scatter", input, src, dim)
@@ -221,10 +219,7 @@ def is_zero(input: Tensor) -> Tensor:
     return (input == 0).astype(input.dtype)
 
 
-SUM = {
-    "input": "g if include_self else zero_along(g, dim, index)",
-    "src": "pad_like(gather(g, dim, index), src.shape)",
-}
+SUM = {"input": "g if include_self else zero_along(g, dim, index)", "src": "pad_like(gather(g, dim, index), src.shape)"}
 
 
 @op(node="ScatterReduceBackward0", symbol="scatter Σ", method=False, **SUM)
@@ -278,7 +273,7 @@ def prod_back(g: Any, input: Any, dim: int, index: Any, src: Any, include_self: 
 @derivative_helper
 def beside_zeros(
     g: Tensor, for_input: Tensor, for_src: Tensor, input: Tensor, dim: int, index: Tensor, src: Tensor,
-    include_self: bool,
+    include_self: bool
 ) -> tuple[Any, Any]:  # fmt: skip
     """Return the gradients of ``prod_back``, computed so that products with a factor of 0 have derivatives.
 

@@ -40,12 +40,10 @@ def _overwrite(region: Any, src: Any) -> None:
 
 
 @op(
-    symbol="select =",
-    real_only=True,
-    half=NATIVE,
+    symbol="select =", real_only=True, half=NATIVE,
     input="select_scatter(g, zeros_of(select(g, dim, index)), dim, index)",
     src="cast_back(select(g, dim, index), src.dtype)",
-)
+)  # fmt: skip
 def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     """Return a copy of ``input`` with ``copy.select(dim, index)`` replaced by ``src``.
 
@@ -64,13 +62,10 @@ def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
 
 
 @op(
-    symbol="slice =",
-    real_only=True,
-    out=True,
-    half=NATIVE,
+    symbol="slice =", real_only=True, out=True, half=NATIVE,
     input="slice_scatter(g, zeros_of(slice_(g, dim % input.ndim, start, end, step)), dim, start, end, step)",
     src="cast_back(slice_(g, dim % input.ndim, start, end, step), src.dtype)",
-)
+)  # fmt: skip
 def slice_scatter(
     input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
 ) -> Tensor:
@@ -131,12 +126,10 @@ def as_strided_scatter(input: Tensor, src: Tensor, size: Any, stride: Any, stora
 
 
 @no_method(
-    node="AsStridedScatterBackward0",
-    symbol="strides =",
-    half=NATIVE,
+    node="AsStridedScatterBackward0", symbol="strides =", half=NATIVE,
     input="strided_scatter(g, zeros_of(strided_gather(g, view, home, length)), view, home, length)",
     src="cast_back(strided_gather(g, view, home, length), src.dtype)",
-)
+)  # fmt: skip
 def strided_scatter(input: Tensor, src: Tensor, view: Any, home: Any, length: int) -> Tensor:
     """Return a copy of ``input``, which has the layout ``home``, with the elements of the strided ``view`` replaced."""
     result = stride_tools.laid_out(input, home, length)

@@ -142,12 +142,10 @@ def amin(input: Tensor, dim: Dims = (), keepdim: bool = False) -> Tensor:
 
 
 @no_method(
-    node="AminmaxBackward0",
-    symbol="min, max",
-    many=True,
+    node="AminmaxBackward0", symbol="min, max", many=True,
     input="added(*(None if h is None else spread(h, input.shape, dim, keepdim) "
     "* ties(input, spread(r, input.shape, dim, keepdim), dim) for h, r in ((g[0], result[0]), (g[1], result[1]))))",
-)
+)  # fmt: skip
 def both_extremes(input: Tensor, dim: int | None, keepdim: bool) -> Any:
     """Return the minimum and the maximum."""
     check("aminmax", input, dim)
@@ -167,11 +165,8 @@ def _where_extreme(name: str, a: Any, dim: int | None, keepdim: bool) -> Any:
     check(name, a, dim)
     if a.dtype.kind == "b":
         raise RuntimeError(f"{name}(): does not support bool input")
-    if dim is None:
-        result = as_int64((a.argmax if name == "argmax" else a.argmin)())
-        return result.reshape((1,) * a.ndim) if keepdim else result
-    d = dimension(dim, a.ndim)
-    if not a.ndim:
+    d = None if dim is None else dimension(dim, a.ndim)
+    if d is not None and not a.ndim:
         return np.zeros_like(a, np.int64)
     result = as_int64((a.argmax if name == "argmax" else a.argmin)(d))
     return result.reshape(reduced_shape(a.shape, d)) if keepdim else result

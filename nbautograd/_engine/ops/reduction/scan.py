@@ -297,25 +297,22 @@ def _as_floating(input: Tensor) -> Tensor:
 
 def _slope(x: Tensor, d: int, spacing: Any, edge_order: int) -> Tensor:
     """Return the derivative along one dimension: that of the parabola through three neighbors."""
-    n = x._a.shape[d]
+    n, h = x._a.shape[d], None
     if isinstance(spacing, Tensor) and spacing._a.ndim:
         if spacing._a.shape != (n,):
             raise _spacing_error(
                 f"each spacing tensor to be 1-d and of the size of its dimension, {n}, but got {spacing._a.shape}"
             )
         h = diff(spacing).reshape((n - 1,) + (1,) * (x._a.ndim - 1 - d))
-    else:
-        h = None
-    step = spacing if h is None else None
     first, last = part(x, d, 0, 1), part(x, d, n - 1, n)
     if edge_order == 1:
-        left = (part(x, d, 1, 2) - first) / (step if h is None else h[:1])
-        right = (last - part(x, d, n - 2, n - 1)) / (step if h is None else h[-1:])
+        left = (part(x, d, 1, 2) - first) / (spacing if h is None else h[:1])
+        right = (last - part(x, d, n - 2, n - 1)) / (spacing if h is None else h[-1:])
     if h is None:
-        middle = (part(x, d, 2, n) - part(x, d, 0, -2)) / (step * 2)
+        middle = (part(x, d, 2, n) - part(x, d, 0, -2)) / (spacing * 2)
         if edge_order == 2:
-            left = (part(x, d, 1, 2) * 4 - first * 3 - part(x, d, 2, 3)) / (step * 2)
-            right = (last * 3 - part(x, d, n - 2, n - 1) * 4 + part(x, d, n - 3, n - 2)) / (step * 2)
+            left = (part(x, d, 1, 2) * 4 - first * 3 - part(x, d, 2, 3)) / (spacing * 2)
+            right = (last * 3 - part(x, d, n - 2, n - 1) * 4 + part(x, d, n - 3, n - 2)) / (spacing * 2)
     else:
         a, b = h[:-1], h[1:]
         three = [part(x, d, k, k + n - 2) for k in range(3)]

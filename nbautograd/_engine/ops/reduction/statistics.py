@@ -331,8 +331,7 @@ def cov(
         divisor = total - correction * (w * much).sum() / total
     divisor = _degrees(divisor)
     d = x - mean
-    weighted = d if w is None else d * w
-    return (weighted @ d.t().conj() / divisor).squeeze()
+    return ((d if w is None else d * w) @ d.t().conj() / divisor).squeeze()
 
 
 def _degrees(divisor: Any) -> Any:
