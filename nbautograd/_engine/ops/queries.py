@@ -40,14 +40,19 @@ def method_of_tensor(name: str, called: str = "") -> Callable[[F], F]:
 _LIST = re.compile(r"\[\[.*?\]\]|\[.*?\]")
 
 
-def example(text: str) -> Callable[[F], F]:
-    """Append an example to a docstring; lists stand for tensors: ``"exp([0., 1.]) -> [1.0000, 2.7183]"``."""
+def example(text: str, before: str = "") -> Callable[[F], F]:
+    """Append an example to a docstring; lists stand for tensors: ``"exp([0., 1.]) -> [1.0000, 2.7183]"``.
+
+    :param before: the lines before it.
+    """
     call, _, result = text.partition(" -> ")
     call, result = _LIST.sub(r"torch.tensor(\g<0>)", call), _LIST.sub(r"tensor(\g<0>)", result)
+    if result.startswith("tensor([["):
+        result = result.replace("], [", "],\n        [")
     lead = "torch." if text[0].isalpha() else ""
 
     def append(function: F) -> F:
-        add_example(function, f">>> {lead}{call}\n{result}")
+        add_example(function, f"{before}>>> {lead}{call}\n{result}")
         return function
 
     return append

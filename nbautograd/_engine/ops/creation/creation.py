@@ -127,16 +127,12 @@ empty = _filled(
 
 
 @creation
+@example("full((2, 3), 3.141592) -> [[3.1416, 3.1416, 3.1416], [3.1416, 3.1416, 3.1416]]")
 def full(
     size: Any, fill_value: Number, *, out: Tensor | None = None, dtype: dtypes.dtype | None = None, layout: Any = None,
     device: Device = None, requires_grad: bool = False, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
-    """Return a tensor of shape ``size`` filled with ``fill_value``, by default of the value's dtype.
-
-    >>> torch.full((2, 3), 3.141592)
-    tensor([[3.1416, 3.1416, 3.1416],
-            [3.1416, 3.1416, 3.1416]])
-    """
+    """Return a tensor of shape ``size`` filled with ``fill_value``, by default of the value's dtype."""
     dtype = check_options("full", dtype, layout, pin_memory)
     value = item("full", fill_value)
     shape = new_shape((check_option("full", "size", size, "Sequence[int]", 0),), "full")
@@ -314,6 +310,7 @@ def scalar_tensor(
 
 
 @creation
+@example("eye(2, 3) -> [[1., 0., 0.], [0., 1., 0.]]")
 def eye(
     n: int, m: int | None = None, *, out: Tensor | None = None, dtype: dtypes.dtype | None = None, layout: Any = None,
     device: Device = None, requires_grad: bool = False, pin_memory: bool = False,
@@ -321,10 +318,6 @@ def eye(
     """Return the identity matrix: n x n, or n x m, with ones on the diagonal and zeros elsewhere.
 
     :raises RuntimeError: a size is negative.
-
-    >>> torch.eye(2, 3)
-    tensor([[1., 0., 0.],
-            [0., 1., 0.]])
     """
     dtype = check_options("eye", dtype, layout, pin_memory)
     shape = (as_int(n, "eye(): argument 'n'"), as_int(n if m is None else m, "eye(): argument 'm'"))

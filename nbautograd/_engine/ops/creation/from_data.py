@@ -19,6 +19,7 @@ from nbautograd._engine.core.batched import BatchedTensor
 from nbautograd._engine.core.defaults import warn_once
 from nbautograd._engine.core.node import LEAF
 from nbautograd._engine.core.tensor import Tensor, wrap_known
+from nbautograd._engine.ops.queries import example
 from nbautograd._names.docstrings import described
 from nbautograd.errors import AutogradError, kind_of, name_operation, warn
 
@@ -307,6 +308,7 @@ _CONVERT = (_as_bools, _as_integers, _as_floats, _as_complexes)
 
 
 @described
+@example("[[1., -1.], [1., -1.]] -> [[ 1., -1.], [ 1., -1.]]")
 def tensor(
     data: Any, *, dtype: dtypes.dtype | None = None, device: Device = None, requires_grad: bool = False,
     pin_memory: bool = False,
@@ -321,10 +323,6 @@ def tensor(
         elements in a list.
     :raises TypeError: an element is not a number.
     :raises RuntimeError: the dtype of an element cannot be inferred, or the value does not fit into ``dtype``.
-
-    >>> torch.tensor([[1., -1.], [1., -1.]])
-    tensor([[ 1., -1.],
-            [ 1., -1.]])
     """
     dtype = check_options("tensor", dtype, None, pin_memory)
     if isinstance(data, Tensor):

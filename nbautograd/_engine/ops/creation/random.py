@@ -30,6 +30,7 @@ from nbautograd._engine.ops.creation.random_inplace import (
     in_memory_order,
     integers,
     normal_numbers,
+    seeded,
     source,
     uniform_numbers,
 )
@@ -82,6 +83,7 @@ def resized_out(out: Tensor, shape: tuple[int, ...], name: str, operand: Tensor 
 
 
 @creation
+@seeded("rand(3) -> [0.8823, 0.9150, 0.3829]")
 def rand(
     *arguments: Any, size: Any = None, generator: Generator | None = None, out: Tensor | None = None,
     dtype: dtypes.dtype | None = None, layout: Any = None, device: Device = None, requires_grad: bool = False,
@@ -91,10 +93,6 @@ def rand(
 
     :param dtype: floating or complex; both parts of complex numbers are uniform.
     :raises NotImplementedError: the dtype is neither.
-
-    >>> _ = torch.manual_seed(42)
-    >>> torch.rand(3)
-    tensor([0.8823, 0.9150, 0.3829])
     """
     dtype = check_options("rand", dtype, layout, pin_memory)
     shape = new_shape(arguments if size is None else by_name(size, "size", arguments), "rand")
@@ -102,6 +100,7 @@ def rand(
 
 
 @creation
+@seeded("randn(3) -> [0.3367, 0.1288, 0.2345]")
 def randn(
     *arguments: Any, size: Any = None, generator: Generator | None = None, out: Tensor | None = None,
     dtype: dtypes.dtype | None = None, layout: Any = None, device: Device = None, requires_grad: bool = False,
@@ -111,10 +110,6 @@ def randn(
 
     :param dtype: floating or complex; each part of complex numbers has variance 1/2.
     :raises NotImplementedError: the dtype is neither.
-
-    >>> _ = torch.manual_seed(42)
-    >>> torch.randn(3)
-    tensor([0.3367, 0.1288, 0.2345])
     """
     dtype = check_options("randn", dtype, layout, pin_memory)
     shape = new_shape(arguments if size is None else by_name(size, "size", arguments), "randn")
@@ -122,6 +117,7 @@ def randn(
 
 
 @creation
+@seeded("randint(3, 10, (2, 2)) -> [[4, 5], [7, 8]]")
 def randint(
     *arguments: Any, low: int | None = None, high: int | None = None, size: Any = None,
     generator: Generator | None = None, out: Tensor | None = None, dtype: dtypes.dtype | None = None,
@@ -132,11 +128,6 @@ def randint(
     :param dtype: int64 by default.
     :raises TypeError: a bound is not an int, or the size not a sequence of ints.
     :raises RuntimeError: the range is empty, or the dtype cannot hold it.
-
-    >>> _ = torch.manual_seed(42)
-    >>> torch.randint(3, 10, (2, 2))
-    tensor([[4, 5],
-            [7, 8]])
     """
     dtype = check_options("randint", dtype, layout, pin_memory)
     positional = list(arguments)
@@ -172,6 +163,7 @@ def _check_bound(name: str, key: str, value: Tensor, is_alone: bool) -> None:
 
 @random_function("permutation")
 @creation
+@seeded("randperm(4) -> [2, 3, 0, 1]")
 def randperm(
     n: int, *, generator: Generator | None = None, out: Tensor | None = None, dtype: dtypes.dtype | None = None,
     layout: Any = None, device: Device = None, requires_grad: bool = False, pin_memory: bool = False,
@@ -180,10 +172,6 @@ def randperm(
 
     :param dtype: int64 by default.
     :raises RuntimeError: ``n`` is negative, or the dtype does not hold all integers below it.
-
-    >>> _ = torch.manual_seed(42)
-    >>> torch.randperm(4)
-    tensor([2, 3, 0, 1])
     """
     dtype = check_options("randperm", dtype, layout, pin_memory)
     count = as_int(n, "randperm(): argument 'n'")

@@ -17,6 +17,7 @@ from nbautograd._engine.compiler.op import NATIVE, check_option, no_method, with
 from nbautograd._engine.core.batched import random_function
 from nbautograd._engine.core.inplace import check_call, check_writable, copy_into
 from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.queries import F, example
 from nbautograd._engine.rng import generator
 from nbautograd._engine.rng.generator import Generator, memory_order
 from nbautograd._names.docstrings import with_import
@@ -26,6 +27,11 @@ __all__: list[str] = []
 
 Array = np.ndarray[Any, Any]
 Draw = Callable[[Sequence[int], np.dtype[Any]], Array]
+
+
+def seeded(text: str) -> Callable[[F], F]:
+    """Append an example, after the line that seeds the generator."""
+    return example(text, ">>> _ = torch.manual_seed(42)\n")
 
 
 def source(chosen: Generator | None) -> Generator:
@@ -168,16 +174,13 @@ def _fill(self: Tensor, name: str, draw: Draw, history: str | None = None) -> Te
     return copy_into(self, _HISTORIES[history or name](self, values))
 
 
+@seeded("empty(2).uniform_(0, 1) -> [0.8823, 0.9150]")
 def uniform_(
     self: Tensor, from_: float = 0.0, to: float = 1.0, *, generator: Generator | None = None, **named: float
 ) -> Tensor:
     """Fill with samples of the uniform distribution on [``from``, ``to``).
 
     :raises RuntimeError: ``from`` is above ``to``, or one of them does not fit into the dtype.
-
-    >>> _ = torch.manual_seed(42)
-    >>> torch.empty(2).uniform_(0, 1)
-    tensor([0.8823, 0.9150])
     """
     low = named.pop("from", from_)  # which is not a valid name of a Python parameter
     for key in named:
@@ -186,26 +189,21 @@ def uniform_(
     return _fill(self, "uniform_", uniform_numbers("uniform_", generator, low, to))
 
 
+@seeded("empty(2).normal_() -> [0.3367, 0.1288]")
 def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     """Fill with samples of the normal distribution.
 
     :raises RuntimeError: ``std`` is negative.
-
-    >>> _ = torch.manual_seed(42)
-    >>> torch.empty(2).normal_()
-    tensor([0.3367, 0.1288])
     """
     return _fill(self, "normal_", normal_numbers("normal_", generator, mean, std, bool(self._a.flags.c_contiguous)))
 
 
+@example("empty(2).bernoulli_(1) -> [1., 1.]")
 def bernoulli_(self: Tensor, p: Tensor | float = 0.5, *, generator: Generator | None = None) -> Tensor:
     """Fill with samples (0 or 1) of the Bernoulli distribution with probability ``p`` of 1.
 
     :param p: a number, or a tensor that broadcasts to this one.
     :raises RuntimeError: a probability is not in [0, 1].
-
-    >>> torch.empty(2).bernoulli_(1)
-    tensor([1., 1.])
     """
     check_dtype("bernoulli_", self._a.dtype, "fiub")
     if not isinstance(p, Tensor):
@@ -222,14 +220,11 @@ def bernoulli_(self: Tensor, p: Tensor | float = 0.5, *, generator: Generator | 
     return copy_into(self, _bernoulli_each(self, p, backend.module(self.device).asarray(values)))
 
 
+@seeded("empty(2).exponential_() -> [0.0599, 0.0650]")
 def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     """Fill with samples of the exponential distribution of rate ``lambd``.
 
     :raises RuntimeError: ``lambd`` is not positive, or the dtype is not floating.
-
-    >>> _ = torch.manual_seed(42)
-    >>> torch.empty(2).exponential_()
-    tensor([0.0599, 0.0650])
     """
     if self._a.dtype.kind not in "fV":
         raise RuntimeError(
@@ -276,6 +271,7 @@ def log_normal_(self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator:
     return _fill(self, "log_normal_", lambda shape, kind: source(generator).log_normal(shape, kind, mean, std))
 
 
+@seeded("empty(3).random_(10) -> [2., 7., 6.]")
 def random_(self: Tensor, *bounds: int | None, generator: Generator | None = None, **named: int | None) -> Tensor:
     """Fill with random integers in [``from``, ``to``): ``random_()``, ``random_(to)`` or ``random_(from, to)``.
 
@@ -283,10 +279,6 @@ def random_(self: Tensor, *bounds: int | None, generator: Generator | None = Non
     floating dtypes up to the largest power of two below which every integer is representable.
 
     :raises RuntimeError: the range is empty, or the dtype cannot hold it.
-
-    >>> _ = torch.manual_seed(42)
-    >>> torch.empty(3).random_(10)
-    tensor([2., 7., 6.])
     """
     arguments = dict(zip(("to",) if len(bounds) == 1 and "to" not in named else ("from", "to"), bounds, strict=False))
     for key in [key for key in named if key not in ("from", "to") or key in arguments] or ["from"] * (len(bounds) > 2):

@@ -100,14 +100,11 @@ def rsub(input: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
 
 
 @elementwise(symbol="×", operators="__mul__ __rmul__ __imul__", input="g * conj(other)", other="g * conj(input)")
+@example("[1., 2.] * [[3.], [4.]] -> [[3., 6.], [4., 8.]]")
 def mul(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """Compute ``input * other``, elementwise, with broadcasting and type promotion.
 
     :raises RuntimeError: the shapes do not broadcast.
-
-    >>> torch.tensor([1., 2.]) * torch.tensor([[3.], [4.]])
-    tensor([[3., 6.],
-            [4., 8.]])
     """
     return input * other
 

@@ -207,6 +207,7 @@ def _isin(elements: Tensor, test_elements: Tensor, invert: bool) -> Tensor:
 
 
 @composite(method=False, out=True, names="element=elements test_element=test_elements")
+@example("isin([[1, 2], [3, 4]], [2, 3]) -> [[False,  True], [ True, False]]")
 def isin(
     elements: Tensor | Number, test_elements: Tensor | Number, *, assume_unique: bool = False, invert: bool = False
 ) -> Tensor:
@@ -215,10 +216,6 @@ def isin(
     :param assume_unique: has no effect.
     :param invert: return whether each is not in ``test_elements``.
     :raises RuntimeError: the dtype is bool or complex.
-
-    >>> torch.isin(torch.tensor([[1, 2], [3, 4]]), torch.tensor([2, 3]))
-    tensor([[False,  True],
-            [ True, False]])
     """
     both = (elements, test_elements)
     tensors = [value for value in both if isinstance(value, Tensor)]

@@ -102,6 +102,7 @@ def polygamma(n: int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
     return derivative_of_digamma(input, check_option("polygamma", "n", n, "int", 0), out=out)
 
 
+@example("[1., 0.5].polygamma(1) -> [1.6449, 4.9348]")
 def _polygamma(input: Tensor, n: int) -> Tensor:
     """Compute the n-th derivative of the digamma function.
 
@@ -110,9 +111,6 @@ def _polygamma(input: Tensor, n: int) -> Tensor:
     :returns: a tensor of the shape of ``input``; integers give the default floating dtype.
     :raises RuntimeError: ``n`` is negative.
     :raises TypeError: ``n`` is not an int.
-
-    >>> torch.tensor([1., 0.5]).polygamma(1)
-    tensor([1.6449, 4.9348])
     """
     return derivative_of_digamma(input, n)
 

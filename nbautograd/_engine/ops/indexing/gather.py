@@ -66,15 +66,12 @@ def check_along(name: str, a: Any, dim: int, index: Any, src_shape: tuple[int, .
     input="sparse_gather_back(g, input.shape, dim, index) if sparse_grad and input.shape and index.shape else "
     "gather_back(g, input.shape, dim, index)",
 )  # fmt: skip
+@example("gather([[1, 2], [3, 4]], 1, [[0, 0], [1, 0]]) -> [[1, 1], [4, 3]]")
 def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
     """Gather elements along ``dim``: ``out[i][j] = input[index[i][j]][j]`` for ``dim=0``.
 
     :param sparse_grad: return a sparse gradient of ``input``, with the gathered elements.
     :raises RuntimeError: an index is out of bounds, or of another rank or dtype.
-
-    >>> torch.gather(torch.tensor([[1, 2], [3, 4]]), 1, torch.tensor([[0, 0], [1, 0]]))
-    tensor([[1, 1],
-            [4, 3]])
     """
     d = check_along("gather", input, dim, index)
     if not index.size:
@@ -135,15 +132,12 @@ def at_slices(dim: int, index: Any) -> tuple[Any, ...]:
 
 
 @op(symbol="index", out=True, half=NATIVE, input="index_select_back(g, input.shape, dim, index)")
+@example("index_select([[1, 2], [3, 4]], 0, [1, 1]) -> [[3, 4], [3, 4]]")
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """Return the slices at ``index`` along ``dim``, copied.
 
     :param index: 1-d, int32 or int64.
     :raises IndexError: an index is out of range, or the index has more dimensions.
-
-    >>> torch.index_select(torch.tensor([[1, 2], [3, 4]]), 0, torch.tensor([1, 1]))
-    tensor([[3, 4],
-            [3, 4]])
     """
     d = check_vector("index_select", input, dim, index)
     check_range("index_select", input, d, index)
@@ -337,15 +331,12 @@ def flat(shape: tuple[int, ...]) -> tuple[int]:
     input="g if accumulate else put(g, index, zeros_of(take(g, index)))",
     source="take(g, index).reshape(source.shape)",
 )
+@example("put([[4, 3], [6, 7]], [1, 3], [9, 10]) -> [[ 4,  9], [ 6, 10]]")
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
     """Return a copy with the elements at flat indices replaced by those of ``source``.
 
     :param accumulate: add instead of replacing; indices that occur twice are added twice.
     :raises IndexError: an index is out of range, or ``source`` has another number of elements.
-
-    >>> torch.put(torch.tensor([[4, 3], [6, 7]]), torch.tensor([1, 3]), torch.tensor([9, 10]))
-    tensor([[ 4,  9],
-            [ 6, 10]])
     """
     if source.dtype != input.dtype:
         raise RuntimeError(
@@ -371,13 +362,9 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
 
 
 @composite()
+@example("nonzero([0, 5, 0, 7]) -> [[1], [3]]")
 def nonzero(input: Tensor, *, as_tuple: bool = False, out: Tensor | None = None) -> Any:
-    """Return the indices of the nonzero elements, shape (count, ndim); or a tuple with one tensor per dimension.
-
-    >>> torch.nonzero(torch.tensor([0, 5, 0, 7]))
-    tensor([[1],
-            [3]])
-    """
+    """Return the indices of the nonzero elements, shape (count, ndim); or a tuple with one tensor per dimension."""
     if as_tuple and out is not None:
         raise RuntimeError("nonzero does not support the out kwarg when as_tuple is True")
     refuse_dynamic("nonzero", input)

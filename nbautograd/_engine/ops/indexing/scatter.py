@@ -15,7 +15,7 @@ from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd._engine.ops.creation.from_data import number_as, number_in
 from nbautograd._engine.ops.indexing.gather import along, check_along
 from nbautograd._engine.ops.indexing.indexing import own
-from nbautograd._engine.ops.queries import Number
+from nbautograd._engine.ops.queries import Number, example
 from nbautograd._engine.ops.reduction.products import products_before
 from nbautograd._engine.ops.shape.broadcasting import expand
 from nbautograd._engine.ops.shape.joining import cat
@@ -99,6 +99,7 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
 
 
 @composite(inplace_method=True, out=True)
+@example("zeros(2, 3).scatter(1, [[2], [0]], 5.) -> [[0., 0., 5.], [5., 0., 0.]]")
 def scatter(
     input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None
 ) -> Tensor:
@@ -107,10 +108,6 @@ def scatter(
     :param src: a tensor at least as large as ``index``, or a number (also as ``value``).
     :param reduce: ``"add"`` or ``"multiply"`` instead of replacing.
     :raises RuntimeError: an index is out of bounds, a shape too large, or a dtype differs.
-
-    >>> torch.zeros(2, 3).scatter(1, torch.tensor([[2], [0]]), 5.)
-    tensor([[0., 0., 5.],
-            [5., 0., 0.]])
     """
     values = src if value is None else value
     if reduce not in (None, "add", "multiply"):
@@ -366,6 +363,7 @@ def refuse_complex_gradient(name: str, input: Tensor, src: Tensor) -> None:
 
 
 @composite(inplace_method=True, out=True)
+@example('ones(2).scatter_reduce(0, [0, 0, 1], [2., 3., 4.], "prod") -> [6., 4.]')
 def scatter_reduce(
     input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
@@ -374,9 +372,6 @@ def scatter_reduce(
     :param reduce: ``"sum"``, ``"prod"``, ``"mean"``, ``"amax"`` or ``"amin"``.
     :param include_self: include the elements of ``input`` in the reduction.
     :raises RuntimeError: an index is out of bounds, a shape too large, a dtype differs, or ``reduce`` is unknown.
-
-    >>> torch.ones(2).scatter_reduce(0, torch.tensor([0, 0, 1]), torch.tensor([2., 3., 4.]), "prod")
-    tensor([6., 4.])
     """
     if reduce not in REDUCTIONS:
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")

@@ -121,14 +121,11 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
 
 
 @composite(inplace_method=True, out=True)
+@example("renorm([[3., 4.], [0.3, 0.4]], 2, 0, 1.) -> [[0.6000, 0.8000], [0.3000, 0.4000]]")
 def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     """Scale each slice along ``dim`` whose p-norm exceeds ``maxnorm`` down to it.
 
     :raises RuntimeError: ``input`` has fewer than two dimensions, or p or maxnorm are negative.
-
-    >>> torch.renorm(torch.tensor([[3., 4.], [0.3, 0.4]]), 2, 0, 1.)
-    tensor([[0.6000, 0.8000],
-            [0.3000, 0.4000]])
     """
     ndim = input._a.ndim
     if input.dtype.rank < 2:

@@ -299,6 +299,7 @@ def _few_dimensions(name: str, input: Tensor) -> None:
 
 
 @composite()
+@example("cov([[0., 1., 2.], [2., 1., 0.]]) -> [[ 1., -1.], [-1.,  1.]]")
 def cov(
     input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None
 ) -> Tensor:
@@ -308,10 +309,6 @@ def cov(
     :param fweights: the frequency of each observation, integers.
     :param aweights: the weight of each observation.
     :raises RuntimeError: the input has more than two dimensions or is bool, or the weights do not match.
-
-    >>> torch.cov(torch.tensor([[0., 1., 2.], [2., 1., 0.]]))
-    tensor([[ 1., -1.],
-            [-1.,  1.]])
     """
     _few_dimensions("cov", input)
     if input._a.dtype.kind == "b":
@@ -344,14 +341,11 @@ def _degrees(divisor: Any) -> Any:
 
 
 @composite()
+@example("corrcoef([[0., 1., 2.], [2., 1., 0.]]) -> [[ 1., -1.], [-1.,  1.]]")
 def corrcoef(input: Tensor) -> Tensor:
     """Compute the Pearson correlation coefficients of variables, the rows of ``input``; its columns are observations.
 
     :raises RuntimeError: the input has more than two dimensions.
-
-    >>> torch.corrcoef(torch.tensor([[0., 1., 2.], [2., 1., 0.]]))
-    tensor([[ 1., -1.],
-            [-1.,  1.]])
     """
     _few_dimensions("corrcoef", input)
     c = cov(input)
