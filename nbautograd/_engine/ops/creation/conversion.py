@@ -80,10 +80,7 @@ Tensor.copy_ = make_inplace_method("copy_", copied_from_anywhere, OPS["copy"])
 
 
 def brought(name: str, value: Tensor, x: Tensor) -> Tensor:
-    """Return a value to write into elements of ``x``; a single number is moved to the device of ``x``.
-
-    :raises DeviceError: the value has several elements and is on another device.
-    """
+    """Return a value to write into elements of ``x``: on its device, to which only a single number is moved."""
     if value.device != x.device:
         if value._a.ndim:
             raise DeviceError(
@@ -95,10 +92,7 @@ def brought(name: str, value: Tensor, x: Tensor) -> Tensor:
 
 
 def in_dtype_of(x: Tensor, value: Tensor, key: Any) -> Tensor:
-    """Return a value to assign in the dtype of ``x``; only one element for a single mask is cast, as a fill is.
-
-    :raises RuntimeError: it is of another dtype.
-    """
+    """Return a value to assign in the dtype of ``x``; only one element for a single mask is cast, as a fill is."""
     left, right = x._a.dtype, value._a.dtype
     if left == right:
         return value

@@ -30,10 +30,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def check_options(name: str, dtype: Any, layout: Any = None, pin_memory: bool = False) -> Any:
-    """Check that the options of a creation function are supported; unsupported ones always raise.
-
-    :returns: the dtype, also if given as a Python type.
-    """
+    """Return the dtype of a creation function, also if given as a Python type; raise for unsupported options."""
     dtype = dtypes.as_dtype(dtype)
     if dtype is not None and not isinstance(dtype, dtypes.dtype):
         raise TypeError(f"{name}(): argument 'dtype' must be torch.dtype, not {kind_of(dtype)}")
@@ -168,10 +165,7 @@ def _values(data: Any, dtype: dtypes.dtype | None) -> np.ndarray[Any, Any]:
 
 
 def _flatten(data: Any) -> tuple[list[int], Any]:
-    """Return the shape of nested sequences, taken from their first elements, and their contents.
-
-    The contents are a list, or one array if the sequences hold arrays of one shape.
-    """
+    """Return the shape of nested sequences, by their first elements, and their contents: a list, or one array."""
     shape: list[int] = []
     level = [data]
     while level and _is_sequence(level[0]):
@@ -223,9 +217,7 @@ def _scalar(item: Any) -> Any:
 
 
 def _common_dtype(leaves: list[Any]) -> dtypes.dtype:
-    """Return the dtype that the elements promote to: the default dtype for Python floats, their own for NumPy
-    numbers.
-    """
+    """Return the dtype that the elements promote to: Python's floats are of the default dtype."""
     kinds = {cls: _dtype_of_class(cls) for cls in dict.fromkeys(map(type, leaves))}
     return functools.reduce(dtypes.promote_types, kinds.values()) if kinds else dtypes.get_default_dtype()
 

@@ -159,9 +159,7 @@ def cummin(input: Tensor, dim: int) -> Any:
 
 @derivative_helper
 def log_ratio(result: Any, dim: int) -> Any:
-    """Return how much smaller each element is than the next along ``dim``: 0 for the last, and where both are
-    infinite.
-    """
+    """Return how much smaller each element is than the next along ``dim``: 0 for the last, and of two infinities."""
     less = shifted(shifted(result, dim, 1) - result, dim, -1)
     return masked_fill(less, less != less, 0)  # type: ignore[name-defined]  # noqa: F821
 
