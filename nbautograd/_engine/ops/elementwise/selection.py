@@ -249,8 +249,8 @@ def _bound(bound: Any, other: Any) -> Any:
 @composite(inplace_method=True)
 @example("clamp([-3., 0.5, 3.], min=-1, max=1) -> [-1.0000,  0.5000,  1.0000]")
 def clamp(
-    input: Tensor, min: Tensor | Number | None = None, max: Tensor | Number | None = None, *, out: Tensor | None = None,
-) -> Tensor:  # fmt: skip
+    input: Tensor, min: Tensor | Number | None = None, max: Tensor | Number | None = None, *, out: Tensor | None = None
+) -> Tensor:
     """Clamp each element to [``min``, ``max``]; the derivative is 1 inside and at the bounds, 0 outside.
 
     :raises RuntimeError: neither bound is given, or a dtype is complex.
