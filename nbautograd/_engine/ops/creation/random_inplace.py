@@ -71,22 +71,17 @@ def drawn_on(place: device, draw: Draw, shape: Sequence[int], kind: np.dtype[Any
     return xp.asarray(draw(shape, kind))
 
 
-def _with_parts(draw: Draw) -> Draw:
-    """Extend a real sampler to complex dtypes: draw real and imaginary parts in turn."""
-
-    def either(shape: Sequence[int], kind: np.dtype[Any]) -> Array:
-        if kind.kind != "c":
-            return draw(shape, kind)
-        parts = draw([*shape, 2], np.dtype(f"f{kind.itemsize // 2}"))
-        return parts.view(kind).reshape(tuple(shape))
-
-    return either
+def _in_parts(shape: Sequence[int], kind: np.dtype[Any], draw: Draw) -> Array:
+    """Return samples of a real sampler; of a complex dtype, real and imaginary parts are drawn in turn."""
+    if kind.kind != "c":
+        return draw(shape, kind)
+    return draw([*shape, 2], np.dtype(f"f{kind.itemsize // 2}")).view(kind).reshape(tuple(shape))
 
 
 def uniform_numbers(name: str, chosen: Generator | None, low: float = 0.0, high: float = 1.0) -> Draw:
     def draw(shape: Sequence[int], kind: np.dtype[Any]) -> Array:
         check_dtype(name, kind)
-        return _with_parts(lambda s, k: source(chosen).uniform(s, k, low, high))(shape, kind)
+        return _in_parts(shape, kind, lambda s, k: source(chosen).uniform(s, k, low, high))
 
     return draw
 
@@ -99,7 +94,7 @@ def normal_numbers(
     def draw(shape: Sequence[int], kind: np.dtype[Any]) -> Array:
         check_dtype(name, kind)
         spread = std / math.sqrt(2) if kind.kind == "c" else std  # half of the variance for each part
-        return _with_parts(lambda s, k: source(chosen).normal(s, k, mean, spread, contiguous))(shape, kind)
+        return _in_parts(shape, kind, lambda s, k: source(chosen).normal(s, k, mean, spread, contiguous))
 
     return draw
 

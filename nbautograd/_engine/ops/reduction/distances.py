@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -186,12 +185,10 @@ def _length(difference: Tensor, p: float) -> Tensor:
     return vector_norm(difference, p, -1)
 
 
-MODES: dict[str, Callable[[int], bool]] = {
-    "use_mm_for_euclid_dist_if_necessary": lambda rows: rows > 25,
-    "use_mm_for_euclid_dist": lambda rows: True,
-    "donot_use_mm_for_euclid_dist": lambda rows: False,
-}
-"""For each mode: returns True if Euclidean distances between that many points are computed by a matrix product."""
+MODES = {
+    "use_mm_for_euclid_dist_if_necessary": 26, "use_mm_for_euclid_dist": 0, "donot_use_mm_for_euclid_dist": math.inf,
+}  # fmt: skip
+"""For each mode: the number of points from which on Euclidean distances are computed by a matrix product."""
 
 
 @composite(method=False)
@@ -213,7 +210,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: Any = "use_mm_fo
         raise RuntimeError(f"cdist only supports non-negative p values, not {p}")
     if compute_mode not in MODES:
         raise ValueError(f"{compute_mode} is not a valid value for compute_mode: expected one of {', '.join(MODES)}")
-    if p == 2 and MODES[compute_mode](max(a[-2], b[-2])) and x1._a.size and x2._a.size:
+    if p == 2 and max(a[-2], b[-2]) >= MODES[compute_mode] and x1._a.size and x2._a.size:
         batch = np.broadcast_shapes(a[:-2], b[:-2])
         flat = [x.expand(*batch, *x._a.shape[-2:]).reshape(-1, *x._a.shape[-2:]) for x in (x1, x2)]
         return euclidean_distances(*flat).reshape(*batch, a[-2], b[-2])

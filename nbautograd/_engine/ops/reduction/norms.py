@@ -64,8 +64,7 @@ def linalg_vector_norm(
     if isinstance(ord, complex):
         raise RuntimeError(f"{name}: Expected a non-complex scalar as the order of norm.")
     x = _in_dtype(name, x, dtype)
-    dim, p = _dims(dim), float(ord)
-    return vector_norm(x, p, dim, keepdim)
+    return vector_norm(x, float(ord), _dims(dim), keepdim)
 
 
 # -- matrices --------------------------------------------------------------------------------------------------------

@@ -42,19 +42,16 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
         raise NotImplementedError(
             "aten::bincount: attempted to run this operator with Meta tensors, whose largest value is unknown"
         )
-    if weights is None:
-        if not input.size:
-            return np.zeros_like(input, np.int64, shape=minlength)
-        return as_int64(np.bincount(input, minlength=minlength))
-    if weights.shape != input.shape:
+    if weights is not None and weights.shape != input.shape:
         raise RuntimeError(
             f"bincount(): weights should be 1-d and have the same length as input, {input.shape[0]}, but their shape "
             f"is {list(weights.shape)}"
         )
-    dtype = weights.dtype if weights.dtype == np.float32 else np.float64
     if not input.size:
-        return np.zeros_like(weights, np.int64, shape=minlength)
-    return np.bincount(input, weights, minlength).astype(dtype)
+        return np.zeros_like(input, np.int64, shape=minlength)
+    if weights is None:
+        return as_int64(np.bincount(input, minlength=minlength))
+    return np.bincount(input, weights, minlength).astype(weights.dtype if weights.dtype == np.float32 else np.float64)
 
 
 def refuse_bool(name: str, bins: Any) -> None:
@@ -63,21 +60,19 @@ def refuse_bool(name: str, bins: Any) -> None:
         raise TypeError(f"{name}(): argument 'bins' (position 2) must be int, not bool")
 
 
-def _positive(bins: int, name: str) -> int:
+def _positive(bins: int, name: str) -> None:
     if bins <= 0:
         raise RuntimeError(f"{name}(): bins must be > 0, but got {bins}")
-    return bins
 
 
 def _floating(a: Any, name: str) -> None:
     if a.dtype not in (np.float32, np.float64):
-        raise NotImplementedError(
-            f"{name}(): not implemented for '{dtypes.scalar_type(a.dtype)}': expected float32 or float64"
-        )
+        kind = dtypes.scalar_type(a.dtype)
+        raise NotImplementedError(f"{name}(): not implemented for '{kind}': expected float32 or float64")
 
 
 def _limits(a: Any, low: float, high: float, name: str) -> tuple[float, float]:
-    """Return the range of a histogram: by default that of the elements, widened to length 1 if they are all equal."""
+    """Return the range of a histogram: by default that of the elements."""
     if low == high and a.size:
         low, high = float(a.min()), float(a.max())
     if not (math.isfinite(low) and math.isfinite(high)):
