@@ -37,7 +37,7 @@ def method_of_tensor(name: str, called: str = "") -> Callable[[F], F]:
     return attach
 
 
-_LIST = re.compile(r"\[\[.*?\]\]|\[.*?\]")
+_LIST = re.compile(r"\[\[.*?\]\]|(?<!Size\()\[.*?\]")
 
 
 def example(text: str, before: str = "") -> Callable[[F], F]:

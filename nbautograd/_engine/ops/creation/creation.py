@@ -43,7 +43,9 @@ __all__ = [
 # -- filled ----------------------------------------------------------------------------------------------------------
 
 
-def _filled(name: str, fill: Callable[[Any, tuple[int, ...], Any], Any], doc: str) -> Callable[..., Tensor]:
+def _filled(
+    name: str, fill: Callable[[Any, tuple[int, ...], Any], Any], doc: str, shown: str = ""
+) -> Callable[..., Tensor]:
     def make(
         *size: Any, out: Tensor | None = None, dtype: dtypes.dtype | None = None, layout: Any = None,
         device: Device = None, requires_grad: bool = False, pin_memory: bool = False, **named: Any,
@@ -73,7 +75,7 @@ def _filled(name: str, fill: Callable[[Any, tuple[int, ...], Any], Any], doc: st
 
     make.__name__ = make.__qualname__ = name
     make.__doc__ = doc
-    return creation(make)
+    return creation(example(shown)(make) if shown else make)
 
 
 def _sparse_zeros(name: str, shape: tuple[int, ...], dtype: Any, device: Device) -> Any:
@@ -99,11 +101,8 @@ def _fill_out(name: str, out: Tensor, shape: tuple[int, ...], fill: Any, dtype: 
 zeros = _filled(
     "zeros",
     lambda xp, shape, dtype: xp.zeros(shape, dtype),
-    """Return a tensor of zeros: ``zeros(2, 3)`` or ``zeros((2, 3))``.
-
-    >>> torch.zeros(2, dtype=torch.int64)
-    tensor([0, 0])
-    """,
+    "Return a tensor of zeros: ``zeros(2, 3)`` or ``zeros((2, 3))``.",
+    "zeros(2, dtype=torch.int64) -> [0, 0]",
 )
 ones = _filled(
     "ones",
@@ -118,11 +117,8 @@ ones = _filled(
 empty = _filled(
     "empty",
     lambda xp, shape, dtype: xp.empty(shape, dtype),
-    """Return an uninitialized tensor, with arbitrary values.
-
-    >>> torch.empty(2, 3).shape
-    torch.Size([2, 3])
-    """,
+    "Return an uninitialized tensor, with arbitrary values.",
+    "empty(2, 3).shape -> torch.Size([2, 3])",
 )
 
 
@@ -147,7 +143,7 @@ def full(
     return finish(fill(backend.module(as_device(device)), shape, kind), requires_grad)
 
 
-def _like(name: str, fill: Callable[..., Any], doc: str) -> Callable[..., Tensor]:
+def _like(name: str, fill: Callable[..., Any], doc: str, shown: str) -> Callable[..., Tensor]:
     def make(
         input: Tensor, *value: Any, dtype: dtypes.dtype | None = None, layout: Any = None, device: Device = None,
         requires_grad: bool = False, pin_memory: bool = False, memory_format: Any = None, **fill_value: Any,
@@ -179,45 +175,32 @@ def _like(name: str, fill: Callable[..., Any], doc: str) -> Callable[..., Tensor
 
     make.__name__ = make.__qualname__ = name
     make.__doc__ = doc
-    return creation(make)
+    return creation(example(shown)(make))
 
 
 zeros_like = _like(
     "zeros_like",
     lambda xp, shape, dtype: xp.zeros(shape, dtype),
-    """Return a tensor of zeros with the shape, dtype and device of ``input``.
-
-    >>> torch.zeros_like(torch.tensor([[1., -1.], [1., -1.]]))
-    tensor([[0., 0.],
-            [0., 0.]])
-    """,
+    "Return a tensor of zeros with the shape, dtype and device of ``input``.",
+    "zeros_like([[1., -1.], [1., -1.]]) -> [[0., 0.], [0., 0.]]",
 )
 ones_like = _like(
     "ones_like",
     lambda xp, shape, dtype: xp.ones(shape, dtype),
-    """Return a tensor of ones with the shape, dtype and device of ``input``.
-
-    >>> torch.ones_like(torch.tensor([1, 2]))
-    tensor([1, 1])
-    """,
+    "Return a tensor of ones with the shape, dtype and device of ``input``.",
+    "ones_like([1, 2]) -> [1, 1]",
 )
 empty_like = _like(
     "empty_like",
     lambda xp, shape, dtype: xp.empty(shape, dtype),
-    """Return an uninitialized tensor with the shape, dtype and device of ``input``.
-
-    >>> torch.empty_like(torch.ones(2, 3)).shape
-    torch.Size([2, 3])
-    """,
+    "Return an uninitialized tensor with the shape, dtype and device of ``input``.",
+    "empty_like(torch.ones(2, 3)).shape -> torch.Size([2, 3])",
 )
 full_like = _like(
     "full_like",
     lambda xp, shape, dtype, value: xp.full(shape, value, dtype),
-    """Return a tensor filled with ``fill_value``, with the shape, dtype and device of ``input``.
-
-    >>> torch.full_like(torch.ones(2), 7)
-    tensor([7., 7.])
-    """,
+    "Return a tensor filled with ``fill_value``, with the shape, dtype and device of ``input``.",
+    "full_like(torch.ones(2), 7) -> [7., 7.]",
 )
 
 

@@ -228,39 +228,33 @@ def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Generator | Non
     return _fill(self, "exponential_", lambda shape, kind: source(generator).exponential(shape, kind, lambd))
 
 
+@example("empty(2).cauchy_().shape -> torch.Size([2])")
 def cauchy_(self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     """Fill with samples of the Cauchy distribution with location ``median`` and scale ``sigma``.
 
     :raises RuntimeError: ``sigma`` is not positive, or the dtype is not floating.
-
-    >>> torch.empty(2).cauchy_().shape
-    torch.Size([2])
     """
     if self._a.dtype.kind not in "fV":
         raise RuntimeError(f"cauchy_(): dtype must be a floating point but you specified {dtypes.c_type(self.dtype)}")
     return _fill(self, "cauchy_", lambda shape, kind: source(generator).cauchy(shape, kind, median, sigma))
 
 
+@example("empty(2).geometric_(0.3).shape -> torch.Size([2])")
 def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
     """Fill with samples of the geometric distribution: the number of trials until the first success.
 
     :param p: the probability of success.
     :raises RuntimeError: ``p`` is not between 0 and 1.
-
-    >>> torch.empty(2).geometric_(0.3).shape
-    torch.Size([2])
     """
     check_dtype("geometric_", self._a.dtype, "fiu")
     return _fill(self, "geometric_", lambda shape, kind: source(generator).geometric(shape, kind, p))
 
 
+@example("empty(2).log_normal_().shape -> torch.Size([2])")
 def log_normal_(self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None) -> Tensor:
     """Fill with samples of the log-normal distribution; ``mean`` and ``std`` are those of the logarithm.
 
     :raises RuntimeError: ``std`` is not positive.
-
-    >>> torch.empty(2).log_normal_().shape
-    torch.Size([2])
     """
     check_dtype("log_normal_", self._a.dtype, "f")
     return _fill(self, "log_normal_", lambda shape, kind: source(generator).log_normal(shape, kind, mean, std))
