@@ -41,7 +41,9 @@ _LIST = re.compile(r"\[\[.*?\]\]|(?<!Size\()\[.*?\]")
 
 
 def example(text: str, before: str = "") -> Callable[[F], F]:
-    """Append an example to a docstring; lists stand for tensors: ``"exp([0., 1.]) -> [1.0000, 2.7183]"``.
+    """Append an example to a docstring: ``"exp([0., 1.]) -> [1.0000, 2.7183]"``.
+
+    Lists stand for tensors, and a name at the beginning for one of ``torch``.
 
     :param before: the lines before it.
     """
@@ -140,23 +142,17 @@ def is_neg(input: Tensor) -> bool:
 
 
 @composite()
+@example("is_inference(torch.ones(2)) -> False")
 def is_inference(input: Tensor) -> bool:
-    """Return whether this is an inference tensor, created in inference mode.
-
-    >>> torch.is_inference(torch.ones(2))
-    False
-    """
+    """Return whether this is an inference tensor, created in inference mode."""
     check_tensors("is_inference", input=input)
     return version_counter.is_inference(input._a)
 
 
 @described
+@example("numel(torch.ones(2, 3)) -> 6")
 def numel(input: Tensor) -> int:
-    """Return the number of elements.
-
-    >>> torch.numel(torch.ones(2, 3))
-    6
-    """
+    """Return the number of elements."""
     check_tensors("numel", input=input)
     return input.numel()
 

@@ -207,32 +207,24 @@ def _like(name: str, input: Tensor, dtype: Any, place: Device, requires_grad: bo
 
 
 @creation
+@seeded("rand_like(torch.zeros(3)) -> [0.8823, 0.9150, 0.3829]")
 def rand_like(
     input: Tensor, *, generator: Generator | None = None, dtype: dtypes.dtype | None = None, layout: Any = None,
     device: Device = None, requires_grad: bool = False, pin_memory: bool = False, memory_format: Any = None,
 ) -> Tensor:  # fmt: skip
-    """Return random numbers from the uniform distribution on [0, 1), shaped like ``input``, of its dtype and device.
-
-    >>> _ = torch.manual_seed(42)
-    >>> torch.rand_like(torch.zeros(3))
-    tensor([0.8823, 0.9150, 0.3829])
-    """
+    """Return random numbers from the uniform distribution on [0, 1), shaped like ``input``, of its dtype and device."""
     dtype = check_options("rand_like", dtype, layout, pin_memory)
     draw = uniform_numbers("rand_like", generator)
     return _like("rand_like", input, dtype, device, requires_grad, memory_format, draw)
 
 
 @creation
+@seeded("randn_like(torch.zeros(3)) -> [0.3367, 0.1288, 0.2345]")
 def randn_like(
     input: Tensor, *, generator: Generator | None = None, dtype: dtypes.dtype | None = None, layout: Any = None,
     device: Device = None, requires_grad: bool = False, pin_memory: bool = False, memory_format: Any = None,
 ) -> Tensor:  # fmt: skip
-    """Return random numbers from the standard normal distribution, shaped like ``input``, of its dtype and device.
-
-    >>> _ = torch.manual_seed(42)
-    >>> torch.randn_like(torch.zeros(3))
-    tensor([0.3367, 0.1288, 0.2345])
-    """
+    """Return random numbers from the standard normal distribution, shaped like ``input``, of its dtype and device."""
     dtype = check_options("randn_like", dtype, layout, pin_memory)
     contiguous = True
     if isinstance(input, Tensor):
@@ -243,6 +235,7 @@ def randn_like(
 
 
 @creation
+@seeded("randint_like(torch.zeros(2, 2), 3, 10) -> [[4., 5.], [7., 8.]]")
 def randint_like(
     input: Tensor, *arguments: Any, low: int | None = None, high: int | None = None, generator: Generator | None = None,
     dtype: dtypes.dtype | None = None, layout: Any = None, device: Device = None, requires_grad: bool = False,
@@ -251,11 +244,6 @@ def randint_like(
     """Return random integers like ``input``: ``randint_like(input, high)`` or ``randint_like(input, low, high)``.
 
     :raises RuntimeError: the range is empty, or the dtype cannot hold it.
-
-    >>> _ = torch.manual_seed(42)
-    >>> torch.randint_like(torch.zeros(2, 2), 3, 10)
-    tensor([[4., 5.],
-            [7., 8.]])
     """
     first, end = _bounds("randint_like", list(arguments), low, high)
     dtype = check_options("randint_like", dtype, layout, pin_memory)

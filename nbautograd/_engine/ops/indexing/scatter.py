@@ -85,13 +85,11 @@ def zero_along(input: Tensor, dim: int, index: Tensor) -> Tensor:
 
 
 @op(symbol="scatter +", inplace_method=True, out=True, input="g", src="pad_like(gather(g, dim, index), src.shape)")
+@example("zeros(3).scatter_add(0, [0, 0, 2], torch.ones(3)) -> [2., 0., 1.]")
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """Return a copy of ``input`` with ``copy[index[i][j]][j] += src[i][j]`` for ``dim=0``, likewise for others.
 
     :raises RuntimeError: an index is out of bounds, a shape too large, or a dtype differs.
-
-    >>> torch.zeros(3).scatter_add(0, torch.tensor([0, 0, 2]), torch.ones(3))
-    tensor([2., 0., 1.])
     """
     _same_dtype("scatter_add", input, src, dim)
     _check_rank(index, src)
