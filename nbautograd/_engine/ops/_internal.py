@@ -19,24 +19,9 @@ from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.fusion.tiling import sum_on_device
 
 __all__ = [
-    "added",
-    "axes",
-    "cast",
-    "complex_array",
-    "count",
-    "highest",
-    "not_implemented",
-    "pairwise_mean",
-    "pairwise_sum",
-    "ratio",
-    "reduced_shape",
-    "refuse_derivative",
-    "spread",
-    "sum_to",
-    "summed",
-    "under_node",
-    "upcast_half",
-]
+    "added", "axes", "cast", "complex_array", "count", "highest", "not_implemented", "pairwise_mean", "pairwise_sum",
+    "ratio", "reduced_shape", "refuse_derivative", "spread", "sum_to", "summed", "under_node", "upcast_half",
+]  # fmt: skip
 
 
 def reduced_shape(shape: tuple[int, ...], dim: Any) -> tuple[int, ...]:
@@ -151,11 +136,9 @@ def spread(input: Tensor, shape: Any, dim: Any = None, keepdim: bool = False) ->
         # the scalar itself is shared
         return np.ndarray(shape, input.dtype, np.asarray(input), 0, (0,) * len(shape)) if shape else input
     kept = input if keepdim else input.reshape(reduced_shape(shape, dim))
-    if kept.__class__ is np.ndarray:
+    if kept.__class__ is np.ndarray and kept.flags.c_contiguous:
         strides = tuple(s if n == m else 0 for s, n, m in zip(kept.strides, kept.shape, shape, strict=True))
-        return (
-            np.ndarray(shape, kept.dtype, kept, 0, strides) if kept.flags.c_contiguous else np.broadcast_to(kept, shape)
-        )
+        return np.ndarray(shape, kept.dtype, kept, 0, strides)
     return np.broadcast_to(kept, shape)
 
 

@@ -24,10 +24,7 @@ _BINARY = {
 
 
 def _each(name: str, step: Callable[..., Tensor], tensors: Any, *operands: Any) -> Any:
-    """Call ``step`` with each tensor and its element of each list among the operands.
-
-    :returns: the results in a tuple; ``tensors`` for in-place functions.
-    """
+    """Return the results of ``step`` for each tensor and its elements of the operands' lists; in place ``tensors``."""
     if not isinstance(tensors, (list, tuple)):
         raise TypeError(f"{name}(): argument 'self' (position 1) must be tuple of Tensors, not {kind_of(tensors)}")
     if not tensors:
@@ -70,8 +67,7 @@ def _one_of(name: str, function: str, operands: tuple[Any, ...]) -> Any:
 
 def _unary(name: str) -> Callable[..., Any]:
     def function(self: Any) -> Any:
-        method = getattr(Tensor, name)
-        return _each(f"_foreach_{name}", lambda x: method(x), self)
+        return _each(f"_foreach_{name}", getattr(Tensor, name), self)
 
     function.__doc__ = f"Compute ``{name}`` of each tensor."
     return function

@@ -7,63 +7,54 @@ from collections.abc import Sequence
 from nbautograd._engine.compiler.op import composite, with_argument_errors
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.linalg.matmul import mm
-from nbautograd._engine.ops.queries import check_tensors
+from nbautograd._engine.ops.queries import check_tensors, example
 from nbautograd._names import lazy
 from nbautograd._names.docstrings import described
 
 
 @described
 @with_argument_errors
+@example("flip(torch.arange(3), (0,)) -> [2, 1, 0]")
 def flip(input: Tensor, dims: Sequence[int]) -> Tensor:
     """Return the tensor reversed along ``dims``, copied.
 
     :raises TypeError: ``dims`` is no tuple; the method also takes integers one by one.
-
-    >>> torch.flip(torch.arange(3), (0,))
-    tensor([2, 1, 0])
     """
     return input.flip(tuple(dims))
 
 
 @described
 @with_argument_errors
+@example("permute(torch.ones(2, 3, 4), (2, 0, 1)).shape -> torch.Size([4, 2, 3])")
 def permute(input: Tensor, dims: Sequence[int]) -> Tensor:
     """Return a view with the dimensions permuted.
 
     :raises TypeError: ``dims`` is no tuple; the method also takes integers one by one.
     :raises RuntimeError: ``dims`` is not a permutation of the dimensions.
-
-    >>> torch.permute(torch.ones(2, 3, 4), (2, 0, 1)).shape
-    torch.Size([4, 2, 3])
     """
     return input.permute(dims)
 
 
 @described
 @with_argument_errors
+@example("reshape(torch.arange(4), (2, 2)) -> [[0, 1], [2, 3]]")
 def reshape(input: Tensor, shape: Sequence[int]) -> Tensor:
     """Return the tensor with another shape: a view where the strides allow it, otherwise a copy.
 
     :param shape: one size may be -1, which is inferred.
     :raises TypeError: ``shape`` is no tuple; the method also takes integers one by one.
     :raises RuntimeError: the shape has another number of elements.
-
-    >>> torch.reshape(torch.arange(4), (2, 2))
-    tensor([[0, 1],
-            [2, 3]])
     """
     return input.reshape(shape)
 
 
 @described
 @with_argument_errors
+@example("tile([[1, 2]], (2,)) -> [[1, 2, 1, 2]]")
 def tile(input: Tensor, dims: Sequence[int]) -> Tensor:
     """Return the tensor repeated along each dimension, as NumPy's ``tile`` does; missing numbers are 1.
 
     :raises TypeError: ``dims`` is no tuple; the method also takes integers one by one.
-
-    >>> torch.tile(torch.tensor([[1, 2]]), (2,))
-    tensor([[1, 2, 1, 2]])
     """
     return input.tile(dims)
 

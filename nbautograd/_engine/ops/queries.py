@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 from nbautograd._engine.arrays import dtypes, version_counter
 from nbautograd._engine.compiler.op import composite
 from nbautograd._engine.core.tensor import Tensor
-from nbautograd._names.docstrings import described, with_import
+from nbautograd._names.docstrings import add_example, described, with_import
 from nbautograd.errors import kind_of
 
 __all__ = [
-    "can_cast",
-    "is_complex",
-    "is_conj",
-    "is_floating_point",
-    "is_inference",
-    "is_neg",
-    "is_nonzero",
-    "is_same_size",
-    "is_signed",
-    "is_tensor",
-    "numel",
-    "result_type",
-]
+    "can_cast", "is_complex", "is_conj", "is_floating_point", "is_inference", "is_neg", "is_nonzero", "is_same_size",
+    "is_signed", "is_tensor", "numel", "result_type",
+]  # fmt: skip
 
 Number = int | float | complex | bool
 F = TypeVar("F", bound=Callable[..., Any])
@@ -44,6 +35,29 @@ def method_of_tensor(name: str, called: str = "") -> Callable[[F], F]:
         return function
 
     return attach
+
+
+_LIST = re.compile(r"\[\[.*?\]\]|(?<!Size\()\[.*?\]")
+
+
+def example(text: str, before: str = "") -> Callable[[F], F]:
+    """Append an example to a docstring: ``"exp([0., 1.]) -> [1.0000, 2.7183]"``.
+
+    Lists stand for tensors, and a name at the beginning for one of ``torch``.
+
+    :param before: the lines before it.
+    """
+    call, _, result = text.partition(" -> ")
+    call, result = _LIST.sub(r"torch.tensor(\g<0>)", call), _LIST.sub(r"tensor(\g<0>)", result)
+    if result.startswith("tensor([["):
+        result = result.replace("], [", "],\n        [")
+    lead = "torch." if text[0].isalpha() else ""
+
+    def append(function: F) -> F:
+        add_example(function, f"{before}>>> {lead}{call}\n{result}")
+        return function
+
+    return append
 
 
 def check_tensors(function: str, **arguments: Any) -> None:
@@ -66,46 +80,35 @@ def is_tensor(obj: object) -> bool:
 
 
 @described
+@example("is_complex([1j]) -> True")
 def is_complex(input: Tensor) -> bool:
-    """Return whether the dtype is complex.
-
-    >>> torch.is_complex(torch.tensor([1j]))
-    True
-    """
+    """Return whether the dtype is complex."""
     check_tensors("is_complex", input=input)
     return input.is_complex()
 
 
 @described
+@example("is_floating_point([1.]) -> True")
 def is_floating_point(input: Tensor) -> bool:
-    """Return whether the dtype is floating.
-
-    >>> torch.is_floating_point(torch.tensor([1.]))
-    True
-    """
+    """Return whether the dtype is floating."""
     check_tensors("is_floating_point", input=input)
     return input.is_floating_point()
 
 
 @composite()
+@example("is_signed([1.]), [True].is_signed() -> (True, False)")
 def is_signed(input: Tensor) -> bool:
-    """Return whether the dtype is signed: it has negative numbers.
-
-    >>> torch.is_signed(torch.tensor([1.])), torch.tensor([True]).is_signed()
-    (True, False)
-    """
+    """Return whether the dtype is signed: it has negative numbers."""
     check_tensors("is_signed", input=input)
     return input.dtype.is_signed
 
 
 @composite()
+@example("is_nonzero([0.]) -> False")
 def is_nonzero(input: Tensor) -> bool:
     """Return whether a tensor of one element is not equal to zero.
 
     :raises RuntimeError: the tensor does not have exactly one element.
-
-    >>> torch.is_nonzero(torch.tensor([0.]))
-    False
     """
     check_tensors("is_nonzero", input=input)
     return bool(input)
@@ -123,45 +126,33 @@ def is_same_size(input: Tensor, other: Tensor) -> bool:
 
 
 @composite()
+@example("is_conj([1j]) -> False")
 def is_conj(input: Tensor) -> bool:
-    """Return False: conjugation is always eager, without lazy conjugate views.
-
-    >>> torch.is_conj(torch.tensor([1j]))
-    False
-    """
+    """Return False: conjugation is always eager, without lazy conjugate views."""
     check_tensors("is_conj", input=input)
     return False
 
 
 @composite()
+@example("is_neg([1.]) -> False")
 def is_neg(input: Tensor) -> bool:
-    """Return False: negation is always eager, without lazy negative views.
-
-    >>> torch.is_neg(torch.tensor([1.]))
-    False
-    """
+    """Return False: negation is always eager, without lazy negative views."""
     check_tensors("is_neg", input=input)
     return False
 
 
 @composite()
+@example("is_inference(torch.ones(2)) -> False")
 def is_inference(input: Tensor) -> bool:
-    """Return whether this is an inference tensor, created in inference mode.
-
-    >>> torch.is_inference(torch.ones(2))
-    False
-    """
+    """Return whether this is an inference tensor, created in inference mode."""
     check_tensors("is_inference", input=input)
     return version_counter.is_inference(input._a)
 
 
 @described
+@example("numel(torch.ones(2, 3)) -> 6")
 def numel(input: Tensor) -> int:
-    """Return the number of elements.
-
-    >>> torch.numel(torch.ones(2, 3))
-    6
-    """
+    """Return the number of elements."""
     check_tensors("numel", input=input)
     return input.numel()
 

@@ -29,15 +29,9 @@ __all__ = ["Bundle", "NotBundled", "module_of"]
 
 PACKAGE = "nbautograd"
 DECLARING = (
-    "op",
-    "elementwise",
-    "no_method",
-    "special",
-    "real_function",
-    "pointwise",
-    "derivative_helper",
-    "looks_at_elements",
-)
+    "op", "elementwise", "no_method", "special", "real_function", "pointwise", "derivative_helper",
+    "looks_at_elements", "example", "seeded",
+)  # fmt: skip
 """Decorators of this package; without them a function is its body over arrays."""
 FOR_TENSORS = ("composite", "with_numpy_names", "with_argument_errors")
 """Decorators of functions without array arguments: also named by bodies that know tensors."""

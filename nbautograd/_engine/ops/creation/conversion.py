@@ -17,7 +17,7 @@ from nbautograd._engine.core.tensor import Tensor, wrap_known
 from nbautograd._engine.ops._internal import cast
 from nbautograd._engine.ops.creation.creation import copy as copy_here
 from nbautograd._engine.ops.creation.from_data import number_in, tensor
-from nbautograd._engine.ops.queries import check_tensors
+from nbautograd._engine.ops.queries import check_tensors, example
 from nbautograd._engine.ops.shape.shape import contiguous
 from nbautograd._names.docstrings import described
 from nbautograd.errors import DeviceError, DtypeError, kind_of
@@ -80,10 +80,7 @@ Tensor.copy_ = make_inplace_method("copy_", copied_from_anywhere, OPS["copy"])
 
 
 def brought(name: str, value: Tensor, x: Tensor) -> Tensor:
-    """Return a value to write into elements of ``x``; a single number is moved to the device of ``x``.
-
-    :raises DeviceError: the value has several elements and is on another device.
-    """
+    """Return a value to write into elements of ``x``: on its device, to which only a single number is moved."""
     if value.device != x.device:
         if value._a.ndim:
             raise DeviceError(
@@ -95,10 +92,7 @@ def brought(name: str, value: Tensor, x: Tensor) -> Tensor:
 
 
 def in_dtype_of(x: Tensor, value: Tensor, key: Any) -> Tensor:
-    """Return a value to assign in the dtype of ``x``; only one element for a single mask is cast, as a fill is.
-
-    :raises RuntimeError: it is of another dtype.
-    """
+    """Return a value to assign in the dtype of ``x``; only one element for a single mask is cast, as a fill is."""
     left, right = x._a.dtype, value._a.dtype
     if left == right:
         return value
@@ -177,28 +171,19 @@ def _converter(name: str, kind: dtypes.dtype) -> Any:
     return described(convert)
 
 
-CASTS = {
-    **dtypes.ALIASES,
-    "bool": dtypes.bool_,
-    "byte": dtypes.uint8,
-    "char": dtypes.int8,
-    "bfloat16": dtypes.bfloat16,
-}
+CASTS = {**dtypes.ALIASES, "bool": dtypes.bool_, "byte": dtypes.uint8, "char": dtypes.int8, "bfloat16": dtypes.bfloat16}
 """The dtypes of the methods that cast."""
 for _name, _kind in CASTS.items():
     setattr(Tensor, _name, _converter(_name, _kind))
 
 
 @composite()
+@example("ones(2).cpu().device -> device(type='cpu')")
 def cpu(input: Tensor, memory_format: Any = None) -> Tensor:
-    """Return the tensor moved to the CPU; the tensor itself if it is already there.
-
-    >>> torch.ones(2).cpu().device
-    device(type='cpu')
-    """
-    return (
-        input if input.is_cpu and memory_format is contiguous_format else to(input, "cpu", memory_format=memory_format)
-    )
+    """Return the tensor moved to the CPU; the tensor itself if it is already there."""
+    if input.is_cpu and memory_format is contiguous_format:
+        return input
+    return to(input, "cpu", memory_format=memory_format)
 
 
 @composite()
@@ -219,12 +204,9 @@ def cuda(input: Tensor, device: Any = None, non_blocking: bool = False, memory_f
 
 
 @composite()
+@example("ones(2).get_device() -> -1")
 def get_device(input: Tensor) -> int:
-    """Return the index of the tensor's CUDA device; -1 for the CPU.
-
-    >>> torch.ones(2).get_device()
-    -1
-    """
+    """Return the index of the tensor's CUDA device; -1 for the CPU."""
     place = input.device
     return -1 if place.index is None else place.index
 
@@ -244,20 +226,14 @@ def pin_memory(input: Tensor, device: Any = None) -> Tensor:
 
 
 @composite()
+@example("ones(2).is_pinned() -> False")
 def is_pinned(input: Tensor, device: Any = None) -> bool:
-    """Return whether the tensor is in pinned (page-locked) memory.
-
-    >>> torch.ones(2).is_pinned()
-    False
-    """
+    """Return whether the tensor is in pinned (page-locked) memory."""
     return input.is_cpu and backend.cuda.is_pinned(input._shared_array())
 
 
 @composite()
+@example("[1].type_as([1.]) -> [1.]")
 def type_as(input: Tensor, other: Tensor) -> Tensor:
-    """Return the tensor cast to the dtype of ``other``, and moved to its device.
-
-    >>> torch.tensor([1]).type_as(torch.tensor([1.]))
-    tensor([1.])
-    """
+    """Return the tensor cast to the dtype of ``other``, and moved to its device."""
     return to(input, other.device, other.dtype)

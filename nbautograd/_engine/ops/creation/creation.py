@@ -30,43 +30,26 @@ from nbautograd._engine.ops.creation.from_data import (
     tensor,
 )
 from nbautograd._engine.ops.creation.ranges import check_dtype_of_out, written
-from nbautograd._engine.ops.queries import Number, check_tensors
+from nbautograd._engine.ops.queries import Number, check_tensors, example
 from nbautograd._names.docstrings import described
 from nbautograd.errors import ShapeError, kind_of
 
 __all__ = [
-    "empty",
-    "empty_like",
-    "empty_permuted",
-    "empty_strided",
-    "eye",
-    "fill",
-    "fill_",
-    "full",
-    "full_like",
-    "ones",
-    "ones_like",
-    "scalar_tensor",
-    "zero_",
-    "zeros",
-    "zeros_like",
-]
+    "empty", "empty_like", "empty_permuted", "empty_strided", "eye", "fill", "fill_", "full", "full_like", "ones",
+    "ones_like", "scalar_tensor", "zero_", "zeros", "zeros_like",
+]  # fmt: skip
 
 
 # -- filled ----------------------------------------------------------------------------------------------------------
 
 
-def _filled(name: str, fill: Callable[[Any, tuple[int, ...], Any], Any], doc: str) -> Callable[..., Tensor]:
+def _filled(
+    name: str, fill: Callable[[Any, tuple[int, ...], Any], Any], doc: str, shown: str = ""
+) -> Callable[..., Tensor]:
     def make(
-        *size: Any,
-        out: Tensor | None = None,
-        dtype: dtypes.dtype | None = None,
-        layout: Any = None,
-        device: Device = None,
-        requires_grad: bool = False,
-        pin_memory: bool = False,
-        **named: Any,
-    ) -> Tensor:
+        *size: Any, out: Tensor | None = None, dtype: dtypes.dtype | None = None, layout: Any = None,
+        device: Device = None, requires_grad: bool = False, pin_memory: bool = False, **named: Any,
+    ) -> Tensor:  # fmt: skip
         if named:
             if "size" in named:
                 size = by_name(named.pop("size"), "size")
@@ -88,12 +71,11 @@ def _filled(name: str, fill: Callable[[Any, tuple[int, ...], Any], Any], doc: st
         if out is not None:
             return written(_fill_out(name, out, shape, fill, dtype), requires_grad)
         kind = (dtype or dtypes.get_default_dtype()).numpy
-        xp = backend.module(as_device(device))
-        return finish(fill(xp, shape, kind), requires_grad)
+        return finish(fill(backend.module(as_device(device)), shape, kind), requires_grad)
 
     make.__name__ = make.__qualname__ = name
     make.__doc__ = doc
-    return creation(make)
+    return creation(example(shown)(make) if shown else make)
 
 
 def _sparse_zeros(name: str, shape: tuple[int, ...], dtype: Any, device: Device) -> Any:
@@ -113,18 +95,14 @@ def _fill_out(name: str, out: Tensor, shape: tuple[int, ...], fill: Any, dtype: 
     """Write the filled array into ``out=``, which is resized without a warning and keeps its dtype."""
     check_tensors(name, out=out)
     check_dtype_of_out(name, dtype, out)
-    result = wrap_known(fill(backend.module(out.device), shape, out._a.dtype))
-    return resize_into(out, result, name)
+    return resize_into(out, wrap_known(fill(backend.module(out.device), shape, out._a.dtype)), name)
 
 
 zeros = _filled(
     "zeros",
     lambda xp, shape, dtype: xp.zeros(shape, dtype),
-    """Return a tensor of zeros: ``zeros(2, 3)`` or ``zeros((2, 3))``.
-
-    >>> torch.zeros(2, dtype=torch.int64)
-    tensor([0, 0])
-    """,
+    "Return a tensor of zeros: ``zeros(2, 3)`` or ``zeros((2, 3))``.",
+    "zeros(2, dtype=torch.int64) -> [0, 0]",
 )
 ones = _filled(
     "ones",
@@ -139,32 +117,18 @@ ones = _filled(
 empty = _filled(
     "empty",
     lambda xp, shape, dtype: xp.empty(shape, dtype),
-    """Return an uninitialized tensor, with arbitrary values.
-
-    >>> torch.empty(2, 3).shape
-    torch.Size([2, 3])
-    """,
+    "Return an uninitialized tensor, with arbitrary values.",
+    "empty(2, 3).shape -> torch.Size([2, 3])",
 )
 
 
 @creation
+@example("full((2, 3), 3.141592) -> [[3.1416, 3.1416, 3.1416], [3.1416, 3.1416, 3.1416]]")
 def full(
-    size: Any,
-    fill_value: Number,
-    *,
-    out: Tensor | None = None,
-    dtype: dtypes.dtype | None = None,
-    layout: Any = None,
-    device: Device = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
-) -> Tensor:
-    """Return a tensor of shape ``size`` filled with ``fill_value``, by default of the value's dtype.
-
-    >>> torch.full((2, 3), 3.141592)
-    tensor([[3.1416, 3.1416, 3.1416],
-            [3.1416, 3.1416, 3.1416]])
-    """
+    size: Any, fill_value: Number, *, out: Tensor | None = None, dtype: dtypes.dtype | None = None, layout: Any = None,
+    device: Device = None, requires_grad: bool = False, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
+    """Return a tensor of shape ``size`` filled with ``fill_value``, by default of the value's dtype."""
     dtype = check_options("full", dtype, layout, pin_memory)
     value = item("full", fill_value)
     shape = new_shape((check_option("full", "size", size, "Sequence[int]", 0),), "full")
@@ -179,18 +143,11 @@ def full(
     return finish(fill(backend.module(as_device(device)), shape, kind), requires_grad)
 
 
-def _like(name: str, fill: Callable[..., Any], doc: str) -> Callable[..., Tensor]:
+def _like(name: str, fill: Callable[..., Any], doc: str, shown: str) -> Callable[..., Tensor]:
     def make(
-        input: Tensor,
-        *value: Any,
-        dtype: dtypes.dtype | None = None,
-        layout: Any = None,
-        device: Device = None,
-        requires_grad: bool = False,
-        pin_memory: bool = False,
-        memory_format: Any = None,
-        **fill_value: Any,
-    ) -> Tensor:
+        input: Tensor, *value: Any, dtype: dtypes.dtype | None = None, layout: Any = None, device: Device = None,
+        requires_grad: bool = False, pin_memory: bool = False, memory_format: Any = None, **fill_value: Any,
+    ) -> Tensor:  # fmt: skip
         if (subclasses or input.__class__ is SparseTensor) and overloaded((input,)):
             options = {"dtype": dtype, "layout": layout, "device": device, "memory_format": memory_format, **fill_value}
             options = {key: option for key, option in options.items() if option is not None}
@@ -218,45 +175,32 @@ def _like(name: str, fill: Callable[..., Any], doc: str) -> Callable[..., Tensor
 
     make.__name__ = make.__qualname__ = name
     make.__doc__ = doc
-    return creation(make)
+    return creation(example(shown)(make))
 
 
 zeros_like = _like(
     "zeros_like",
     lambda xp, shape, dtype: xp.zeros(shape, dtype),
-    """Return a tensor of zeros with the shape, dtype and device of ``input``.
-
-    >>> torch.zeros_like(torch.tensor([[1., -1.], [1., -1.]]))
-    tensor([[0., 0.],
-            [0., 0.]])
-    """,
+    "Return a tensor of zeros with the shape, dtype and device of ``input``.",
+    "zeros_like([[1., -1.], [1., -1.]]) -> [[0., 0.], [0., 0.]]",
 )
 ones_like = _like(
     "ones_like",
     lambda xp, shape, dtype: xp.ones(shape, dtype),
-    """Return a tensor of ones with the shape, dtype and device of ``input``.
-
-    >>> torch.ones_like(torch.tensor([1, 2]))
-    tensor([1, 1])
-    """,
+    "Return a tensor of ones with the shape, dtype and device of ``input``.",
+    "ones_like([1, 2]) -> [1, 1]",
 )
 empty_like = _like(
     "empty_like",
     lambda xp, shape, dtype: xp.empty(shape, dtype),
-    """Return an uninitialized tensor with the shape, dtype and device of ``input``.
-
-    >>> torch.empty_like(torch.ones(2, 3)).shape
-    torch.Size([2, 3])
-    """,
+    "Return an uninitialized tensor with the shape, dtype and device of ``input``.",
+    "empty_like(torch.ones(2, 3)).shape -> torch.Size([2, 3])",
 )
 full_like = _like(
     "full_like",
     lambda xp, shape, dtype, value: xp.full(shape, value, dtype),
-    """Return a tensor filled with ``fill_value``, with the shape, dtype and device of ``input``.
-
-    >>> torch.full_like(torch.ones(2), 7)
-    tensor([7., 7.])
-    """,
+    "Return a tensor filled with ``fill_value``, with the shape, dtype and device of ``input``.",
+    "full_like(torch.ones(2), 7) -> [7., 7.]",
 )
 
 
@@ -282,21 +226,12 @@ def _new(name: str, make: Callable[..., Tensor]) -> None:
 
 
 @creation
+@example("empty_strided((2, 3), (1, 2)).stride() -> (1, 2)")
 def empty_strided(
-    size: Any,
-    stride: Any,
-    *,
-    dtype: dtypes.dtype | None = None,
-    layout: Any = None,
-    device: Device = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
-) -> Tensor:
-    """Return an uninitialized tensor with the given shape and strides, counted in elements.
-
-    >>> torch.empty_strided((2, 3), (1, 2)).stride()
-    (1, 2)
-    """
+    size: Any, stride: Any, *, dtype: dtypes.dtype | None = None, layout: Any = None, device: Device = None,
+    requires_grad: bool = False, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
+    """Return an uninitialized tensor with the given shape and strides, counted in elements."""
     dtype = check_options("empty_strided", dtype, layout, pin_memory)
     shape, strides = new_shape((size,), "empty_strided"), new_shape((stride,), "empty_strided")
     if len(shape) != len(strides):
@@ -308,22 +243,14 @@ def empty_strided(
 
 
 @described
+@example("empty_permuted((2, 3, 4), (2, 0, 1)).stride() -> (3, 1, 6)")
 def empty_permuted(
-    size: Any,
-    physical_layout: Any,
-    *,
-    dtype: dtypes.dtype | None = None,
-    layout: Any = None,
-    device: Device = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
-) -> Tensor:
+    size: Any, physical_layout: Any, *, dtype: dtypes.dtype | None = None, layout: Any = None, device: Device = None,
+    requires_grad: bool = False, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
     """Return an uninitialized dense tensor with the memory order ``physical_layout`` of dimensions, outermost first.
 
     :raises RuntimeError: ``physical_layout`` is not a permutation of the dimensions.
-
-    >>> torch.empty_permuted((2, 3, 4), (2, 0, 1)).stride()
-    (3, 1, 6)
     """
     dtype = check_options("empty_permuted", dtype, layout, pin_memory)
     shape, order = new_shape((size,), "empty_permuted"), tuple(physical_layout)
@@ -351,21 +278,14 @@ for _name, _make in {
 
 
 @described
+@example("scalar_tensor(2) -> tensor(2.)")
 def scalar_tensor(
-    s: Number,
-    *,
-    dtype: dtypes.dtype | None = None,
-    layout: Any = None,
-    device: Device = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
-) -> Tensor:
+    s: Number, *, dtype: dtypes.dtype | None = None, layout: Any = None, device: Device = None,
+    requires_grad: bool = False, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
     """Return a 0-d tensor with the value ``s``, by default of the default dtype.
 
     :raises RuntimeError: ``s`` is complex, and the dtype is not.
-
-    >>> torch.scalar_tensor(2)
-    tensor(2.)
     """
     s = check_option("scalar_tensor", "s", s, "Number", 0)
     kind = check_options("scalar_tensor", dtype, layout, pin_memory) or dtypes.get_default_dtype()
@@ -373,24 +293,14 @@ def scalar_tensor(
 
 
 @creation
+@example("eye(2, 3) -> [[1., 0., 0.], [0., 1., 0.]]")
 def eye(
-    n: int,
-    m: int | None = None,
-    *,
-    out: Tensor | None = None,
-    dtype: dtypes.dtype | None = None,
-    layout: Any = None,
-    device: Device = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
-) -> Tensor:
+    n: int, m: int | None = None, *, out: Tensor | None = None, dtype: dtypes.dtype | None = None, layout: Any = None,
+    device: Device = None, requires_grad: bool = False, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
     """Return the identity matrix: n x n, or n x m, with ones on the diagonal and zeros elsewhere.
 
     :raises RuntimeError: a size is negative.
-
-    >>> torch.eye(2, 3)
-    tensor([[1., 0., 0.],
-            [0., 1., 0.]])
     """
     dtype = check_options("eye", dtype, layout, pin_memory)
     shape = (as_int(n, "eye(): argument 'n'"), as_int(n if m is None else m, "eye(): argument 'm'"))
@@ -419,23 +329,17 @@ def eye(
     into="input[...] = filler(value, input)",
     method=False,
 )
+@example("ones(2).fill_(5) -> [5., 5.]")
 def fill(input: Tensor, value: Tensor | Number) -> Tensor:
-    """Return a tensor like ``input`` with every element equal to ``value``.
-
-    >>> torch.ones(2).fill_(5)
-    tensor([5., 5.])
-    """
+    """Return a tensor like ``input`` with every element equal to ``value``."""
     value = filler(value, input)
     return np.full_like(input, value, None, "C" if 0 in input.strides else "K", shape=input.shape)
 
 
 @op(symbol="0", input="zeros_of(g)", inplace_method=True, into="input[...] = 0", method=False)
+@example("ones(2).zero_() -> [0., 0.]")
 def zero(input: Tensor) -> Tensor:
-    """Return a tensor of zeros like ``input``.
-
-    >>> torch.ones(2).zero_()
-    tensor([0., 0.])
-    """
+    """Return a tensor of zeros like ``input``."""
     return np.zeros_like(input)
 
 

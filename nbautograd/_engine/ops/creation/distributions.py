@@ -13,22 +13,28 @@ from nbautograd._engine.core.batched import random_function
 from nbautograd._engine.core.inplace import copy_into
 from nbautograd._engine.core.tensor import Tensor, wrap_known
 from nbautograd._engine.ops.creation.random import resized_out
-from nbautograd._engine.ops.creation.random_inplace import bernoulli_, check_dtype, common_shape, decided, source
+from nbautograd._engine.ops.creation.random_inplace import (
+    bernoulli_,
+    check_dtype,
+    common_shape,
+    decided,
+    seeded,
+    source,
+)
 from nbautograd._engine.ops.creation.reparameterization import _dirichlet_grad, _standard_gamma_grad  # noqa: F401
+from nbautograd._engine.ops.queries import example
 from nbautograd._engine.ops.reduction.softmax import sum_along  # noqa: F401 - a formula names it
 from nbautograd._engine.rng.generator import Generator
 
 
 @composite()
+@example("bernoulli([0., 1.]) -> [0., 1.]")
 def bernoulli(
     input: Tensor, p: float | None = None, *, generator: Generator | None = None, out: Tensor | None = None
 ) -> Tensor:
     """Sample the Bernoulli distribution (0 or 1) with the elements of ``input``, or ``p``, as probabilities of 1.
 
     :raises RuntimeError: a probability is not in [0, 1].
-
-    >>> torch.bernoulli(torch.tensor([0., 1.]))
-    tensor([0., 1.])
     """
     if p is None:
         check_dtype("bernoulli", input._a.dtype, "f")
@@ -47,26 +53,29 @@ def _bernoulli(input: Tensor, p: float | None, generator: Generator) -> Tensor:
     return backend.module(backend.device_of(input)).asarray(drawn)
 
 
+def _drawn(distribution: str, parameters: Any, generator: Generator | None) -> Any:
+    """Return a sample for each parameter, on their device."""
+    if backend.is_bare(parameters):
+        return np.empty_like(parameters)
+    drawn = getattr(source(generator), distribution)(backend.fetch(parameters), parameters.dtype)
+    return backend.module(backend.device_of(parameters)).asarray(drawn)
+
+
 @no_method(symbol="poisson", half=NATIVE, input="zeros_of(g)")
+@seeded("poisson([0., 2., 50.]) -> [ 0.,  0., 36.]")
 def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Sample the Poisson distribution with the elements of ``input`` as rates.
 
     :raises RuntimeError: a rate is negative.
-
-    >>> _ = torch.manual_seed(42)
-    >>> torch.poisson(torch.tensor([0., 2., 50.]))
-    tensor([ 0.,  0., 36.])
     """
     check_dtype("poisson", input.dtype, "f")
-    if backend.is_bare(input):
-        return np.empty_like(input)
-    drawn = source(generator).poisson(backend.fetch(input), input.dtype)
-    return backend.module(backend.device_of(input)).asarray(drawn)
+    return _drawn("poisson", input, generator)
 
 
 @no_method(
     symbol="binomial", half=NATIVE, count="sum_to(zeros_of(g), count.shape)", prob="sum_to(zeros_of(g), prob.shape)"
 )
+@seeded("binomial([5., 100.], [1., 0.5]) -> [ 5., 40.]")
 def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
     """Sample the binomial distribution: the number of successes in ``count`` trials of probability ``prob``.
 
@@ -74,10 +83,6 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
 
     :raises ValueError: ``count`` is not of a floating dtype.
     :raises RuntimeError: ``prob`` is of another dtype, or the shapes do not broadcast.
-
-    >>> _ = torch.manual_seed(42)
-    >>> torch.binomial(torch.tensor([5., 100.]), torch.tensor([1., 0.5]))
-    tensor([ 5., 40.])
     """
     for name, a in (("count", count), ("prob", prob)):
         if a.dtype.kind not in "fV":
@@ -112,10 +117,7 @@ def _standard_gamma(input: Tensor, generator: Generator | None = None) -> Tensor
     :raises NotImplementedError: ``input`` is not of dtype float32 or float64.
     """
     _check_wide("_standard_gamma", input.dtype)
-    if backend.is_bare(input):
-        return np.empty_like(input)
-    drawn = source(generator).gamma(backend.fetch(input), input.dtype)
-    return backend.module(backend.device_of(input)).asarray(drawn)
+    return _drawn("gamma", input, generator)
 
 
 @no_method(
@@ -132,32 +134,22 @@ def _sample_dirichlet(input: Tensor, generator: Generator | None = None) -> Tens
     :raises NotImplementedError: ``input`` is of half precision.
     """
     _check_wide("_sample_dirichlet", input.dtype)
-    if backend.is_bare(input):
-        return np.empty_like(input)
-    drawn = source(generator).dirichlet(backend.fetch(input), input.dtype)
-    return backend.module(backend.device_of(input)).asarray(drawn)
+    return _drawn("dirichlet", input, generator)
 
 
 @composite()
 @random_function("rows")
+@seeded("multinomial([0., 10., 3., 0.], 2) -> [1, 2]")
 def multinomial(
-    input: Tensor,
-    num_samples: int,
-    replacement: bool = False,
-    *,
-    generator: Generator | None = None,
+    input: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None,
     out: Tensor | None = None,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """Draw ``num_samples`` indices from the multinomial distribution whose weights are the rows of ``input``.
 
     :param input: one or two dimensions; the weights of a row need not sum to 1.
     :returns: int64, shape (num_samples,) or (rows, num_samples).
     :raises RuntimeError: weights are negative, not finite or all zero; or there are more samples than weights, without
         replacement.
-
-    >>> _ = torch.manual_seed(42)
-    >>> torch.multinomial(torch.tensor([0., 10., 3., 0.]), 2)
-    tensor([1, 2])
     """
     count = as_int(num_samples, "multinomial(): argument 'num_samples'")
     if out is not None and out.dtype is not dtypes.int64:

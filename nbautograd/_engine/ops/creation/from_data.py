@@ -19,6 +19,7 @@ from nbautograd._engine.core.batched import BatchedTensor
 from nbautograd._engine.core.defaults import warn_once
 from nbautograd._engine.core.node import LEAF
 from nbautograd._engine.core.tensor import Tensor, wrap_known
+from nbautograd._engine.ops.queries import example
 from nbautograd._names.docstrings import described
 from nbautograd.errors import AutogradError, kind_of, name_operation, warn
 
@@ -29,10 +30,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def check_options(name: str, dtype: Any, layout: Any = None, pin_memory: bool = False) -> Any:
-    """Check that the options of a creation function are supported; unsupported ones always raise.
-
-    :returns: the dtype, also if given as a Python type.
-    """
+    """Return the dtype of a creation function, also if given as a Python type; raise for unsupported options."""
     dtype = dtypes.as_dtype(dtype)
     if dtype is not None and not isinstance(dtype, dtypes.dtype):
         raise TypeError(f"{name}(): argument 'dtype' must be torch.dtype, not {kind_of(dtype)}")
@@ -167,10 +165,7 @@ def _values(data: Any, dtype: dtypes.dtype | None) -> np.ndarray[Any, Any]:
 
 
 def _flatten(data: Any) -> tuple[list[int], Any]:
-    """Return the shape of nested sequences, taken from their first elements, and their contents.
-
-    The contents are a list, or one array if the sequences hold arrays of one shape.
-    """
+    """Return the shape of nested sequences, by their first elements, and their contents: a list, or one array."""
     shape: list[int] = []
     level = [data]
     while level and _is_sequence(level[0]):
@@ -222,9 +217,7 @@ def _scalar(item: Any) -> Any:
 
 
 def _common_dtype(leaves: list[Any]) -> dtypes.dtype:
-    """Return the dtype that the elements promote to: the default dtype for Python floats, their own for NumPy
-    numbers.
-    """
+    """Return the dtype that the elements promote to: Python's floats are of the default dtype."""
     kinds = {cls: _dtype_of_class(cls) for cls in dict.fromkeys(map(type, leaves))}
     return functools.reduce(dtypes.promote_types, kinds.values()) if kinds else dtypes.get_default_dtype()
 
@@ -307,14 +300,11 @@ _CONVERT = (_as_bools, _as_integers, _as_floats, _as_complexes)
 
 
 @described
+@example("[[1., -1.], [1., -1.]] -> [[ 1., -1.], [ 1., -1.]]")
 def tensor(
-    data: Any,
-    *,
-    dtype: dtypes.dtype | None = None,
-    device: Device = None,
-    requires_grad: bool = False,
+    data: Any, *, dtype: dtypes.dtype | None = None, device: Device = None, requires_grad: bool = False,
     pin_memory: bool = False,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """Create a tensor that holds a copy of ``data``: a number, nested lists, a NumPy array, or a tensor.
 
     :param dtype: by default float32 (see ``set_default_dtype``) for Python floats, int64 for ints, bool for bools, and
@@ -325,10 +315,6 @@ def tensor(
         elements in a list.
     :raises TypeError: an element is not a number.
     :raises RuntimeError: the dtype of an element cannot be inferred, or the value does not fit into ``dtype``.
-
-    >>> torch.tensor([[1., -1.], [1., -1.]])
-    tensor([[ 1., -1.],
-            [ 1., -1.]])
     """
     dtype = check_options("tensor", dtype, None, pin_memory)
     if isinstance(data, Tensor):

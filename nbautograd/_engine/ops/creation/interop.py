@@ -37,13 +37,9 @@ class _Capsule:
 
 @described
 def asarray(
-    data: Any,
-    *,
-    dtype: dtypes.dtype | None = None,
-    device: device | str | None = None,
-    copy: bool | None = None,
+    data: Any, *, dtype: dtypes.dtype | None = None, device: device | str | None = None, copy: bool | None = None,
     requires_grad: bool | None = None,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """Convert ``data`` to a tensor, sharing its memory where possible.
 
     :param data: a tensor, a NumPy array, an object with ``__dlpack__`` or Python's buffer protocol (its bytes are read
@@ -92,17 +88,11 @@ def _with_memory_of(data: Any, dtype: dtypes.dtype | None) -> Tensor | None:
         return None
     if hasattr(data, "__dlpack__"):
         return from_dlpack(data)
-    if _is_buffer(data):
-        return frombuffer(data, dtype=dtypes.get_default_dtype() if dtype is None else dtype)
-    return None
-
-
-def _is_buffer(data: Any) -> bool:
     try:
         memoryview(data)
     except TypeError:
-        return False
-    return True
+        return None
+    return frombuffer(data, dtype=dtypes.get_default_dtype() if dtype is None else dtype)
 
 
 @described
@@ -224,16 +214,9 @@ def frombuffer(
 
 @described
 def from_file(
-    filename: str,
-    shared: bool | None = None,
-    size: int = 0,
-    *,
-    dtype: dtypes.dtype | None = None,
-    layout: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
-) -> Tensor:
+    filename: str, shared: bool | None = None, size: int = 0, *, dtype: dtypes.dtype | None = None, layout: Any = None,
+    device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
     """Create a 1-d tensor whose memory is a file; its values are read on access.
 
     :param shared: if True, writes go to the file, which is created or extended as needed. Otherwise the file must hold

@@ -30,6 +30,7 @@ from nbautograd._engine.ops.creation.random_inplace import (
     in_memory_order,
     integers,
     normal_numbers,
+    seeded,
     source,
     uniform_numbers,
 )
@@ -48,14 +49,9 @@ Number = int | float
 
 @random_function("new")
 def _new(
-    name: str,
-    shape: tuple[int, ...],
-    dtype: dtypes.dtype | None,
-    draw: Draw,
-    place: Device,
-    requires_grad: bool,
+    name: str, shape: tuple[int, ...], dtype: dtypes.dtype | None, draw: Draw, place: Device, requires_grad: bool,
     out: Tensor | None,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """Return a new tensor of random numbers, drawn in row-major order, or ``out`` resized and filled."""
     device = as_device(place)
     if out is None:
@@ -87,25 +83,16 @@ def resized_out(out: Tensor, shape: tuple[int, ...], name: str, operand: Tensor 
 
 
 @creation
+@seeded("rand(3) -> [0.8823, 0.9150, 0.3829]")
 def rand(
-    *arguments: Any,
-    size: Any = None,
-    generator: Generator | None = None,
-    out: Tensor | None = None,
-    dtype: dtypes.dtype | None = None,
-    layout: Any = None,
-    device: Device = None,
-    requires_grad: bool = False,
+    *arguments: Any, size: Any = None, generator: Generator | None = None, out: Tensor | None = None,
+    dtype: dtypes.dtype | None = None, layout: Any = None, device: Device = None, requires_grad: bool = False,
     pin_memory: bool = False,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """Return random numbers from the uniform distribution on [0, 1): ``rand(2, 3)`` or ``rand((2, 3))``.
 
     :param dtype: floating or complex; both parts of complex numbers are uniform.
     :raises NotImplementedError: the dtype is neither.
-
-    >>> _ = torch.manual_seed(42)
-    >>> torch.rand(3)
-    tensor([0.8823, 0.9150, 0.3829])
     """
     dtype = check_options("rand", dtype, layout, pin_memory)
     shape = new_shape(arguments if size is None else by_name(size, "size", arguments), "rand")
@@ -113,25 +100,16 @@ def rand(
 
 
 @creation
+@seeded("randn(3) -> [0.3367, 0.1288, 0.2345]")
 def randn(
-    *arguments: Any,
-    size: Any = None,
-    generator: Generator | None = None,
-    out: Tensor | None = None,
-    dtype: dtypes.dtype | None = None,
-    layout: Any = None,
-    device: Device = None,
-    requires_grad: bool = False,
+    *arguments: Any, size: Any = None, generator: Generator | None = None, out: Tensor | None = None,
+    dtype: dtypes.dtype | None = None, layout: Any = None, device: Device = None, requires_grad: bool = False,
     pin_memory: bool = False,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """Return random numbers from the standard normal distribution: ``randn(2, 3)`` or ``randn((2, 3))``.
 
     :param dtype: floating or complex; each part of complex numbers has variance 1/2.
     :raises NotImplementedError: the dtype is neither.
-
-    >>> _ = torch.manual_seed(42)
-    >>> torch.randn(3)
-    tensor([0.3367, 0.1288, 0.2345])
     """
     dtype = check_options("randn", dtype, layout, pin_memory)
     shape = new_shape(arguments if size is None else by_name(size, "size", arguments), "randn")
@@ -139,29 +117,17 @@ def randn(
 
 
 @creation
+@seeded("randint(3, 10, (2, 2)) -> [[4, 5], [7, 8]]")
 def randint(
-    *arguments: Any,
-    low: int | None = None,
-    high: int | None = None,
-    size: Any = None,
-    generator: Generator | None = None,
-    out: Tensor | None = None,
-    dtype: dtypes.dtype | None = None,
-    layout: Any = None,
-    device: Device = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
-) -> Tensor:
+    *arguments: Any, low: int | None = None, high: int | None = None, size: Any = None,
+    generator: Generator | None = None, out: Tensor | None = None, dtype: dtypes.dtype | None = None,
+    layout: Any = None, device: Device = None, requires_grad: bool = False, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
     """Return random integers in [``low``, ``high``): ``randint(low, high, size)``, or ``randint(high, size)`` from 0.
 
     :param dtype: int64 by default.
     :raises TypeError: a bound is not an int, or the size not a sequence of ints.
     :raises RuntimeError: the range is empty, or the dtype cannot hold it.
-
-    >>> _ = torch.manual_seed(42)
-    >>> torch.randint(3, 10, (2, 2))
-    tensor([[4, 5],
-            [7, 8]])
     """
     dtype = check_options("randint", dtype, layout, pin_memory)
     positional = list(arguments)
@@ -197,25 +163,15 @@ def _check_bound(name: str, key: str, value: Tensor, is_alone: bool) -> None:
 
 @random_function("permutation")
 @creation
+@seeded("randperm(4) -> [2, 3, 0, 1]")
 def randperm(
-    n: int,
-    *,
-    generator: Generator | None = None,
-    out: Tensor | None = None,
-    dtype: dtypes.dtype | None = None,
-    layout: Any = None,
-    device: Device = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
-) -> Tensor:
+    n: int, *, generator: Generator | None = None, out: Tensor | None = None, dtype: dtypes.dtype | None = None,
+    layout: Any = None, device: Device = None, requires_grad: bool = False, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
     """Return a random permutation of the integers from 0 to ``n - 1``.
 
     :param dtype: int64 by default.
     :raises RuntimeError: ``n`` is negative, or the dtype does not hold all integers below it.
-
-    >>> _ = torch.manual_seed(42)
-    >>> torch.randperm(4)
-    tensor([2, 3, 0, 1])
     """
     dtype = check_options("randperm", dtype, layout, pin_memory)
     count = as_int(n, "randperm(): argument 'n'")
@@ -251,46 +207,24 @@ def _like(name: str, input: Tensor, dtype: Any, place: Device, requires_grad: bo
 
 
 @creation
+@seeded("rand_like(torch.zeros(3)) -> [0.8823, 0.9150, 0.3829]")
 def rand_like(
-    input: Tensor,
-    *,
-    generator: Generator | None = None,
-    dtype: dtypes.dtype | None = None,
-    layout: Any = None,
-    device: Device = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
-    memory_format: Any = None,
-) -> Tensor:
-    """Return random numbers from the uniform distribution on [0, 1), shaped like ``input``, of its dtype and device.
-
-    >>> _ = torch.manual_seed(42)
-    >>> torch.rand_like(torch.zeros(3))
-    tensor([0.8823, 0.9150, 0.3829])
-    """
+    input: Tensor, *, generator: Generator | None = None, dtype: dtypes.dtype | None = None, layout: Any = None,
+    device: Device = None, requires_grad: bool = False, pin_memory: bool = False, memory_format: Any = None,
+) -> Tensor:  # fmt: skip
+    """Return random numbers from the uniform distribution on [0, 1), shaped like ``input``, of its dtype and device."""
     dtype = check_options("rand_like", dtype, layout, pin_memory)
     draw = uniform_numbers("rand_like", generator)
     return _like("rand_like", input, dtype, device, requires_grad, memory_format, draw)
 
 
 @creation
+@seeded("randn_like(torch.zeros(3)) -> [0.3367, 0.1288, 0.2345]")
 def randn_like(
-    input: Tensor,
-    *,
-    generator: Generator | None = None,
-    dtype: dtypes.dtype | None = None,
-    layout: Any = None,
-    device: Device = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
-    memory_format: Any = None,
-) -> Tensor:
-    """Return random numbers from the standard normal distribution, shaped like ``input``, of its dtype and device.
-
-    >>> _ = torch.manual_seed(42)
-    >>> torch.randn_like(torch.zeros(3))
-    tensor([0.3367, 0.1288, 0.2345])
-    """
+    input: Tensor, *, generator: Generator | None = None, dtype: dtypes.dtype | None = None, layout: Any = None,
+    device: Device = None, requires_grad: bool = False, pin_memory: bool = False, memory_format: Any = None,
+) -> Tensor:  # fmt: skip
+    """Return random numbers from the standard normal distribution, shaped like ``input``, of its dtype and device."""
     dtype = check_options("randn_like", dtype, layout, pin_memory)
     contiguous = True
     if isinstance(input, Tensor):
@@ -301,27 +235,15 @@ def randn_like(
 
 
 @creation
+@seeded("randint_like(torch.zeros(2, 2), 3, 10) -> [[4., 5.], [7., 8.]]")
 def randint_like(
-    input: Tensor,
-    *arguments: Any,
-    low: int | None = None,
-    high: int | None = None,
-    generator: Generator | None = None,
-    dtype: dtypes.dtype | None = None,
-    layout: Any = None,
-    device: Device = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
-    memory_format: Any = None,
-) -> Tensor:
+    input: Tensor, *arguments: Any, low: int | None = None, high: int | None = None, generator: Generator | None = None,
+    dtype: dtypes.dtype | None = None, layout: Any = None, device: Device = None, requires_grad: bool = False,
+    pin_memory: bool = False, memory_format: Any = None,
+) -> Tensor:  # fmt: skip
     """Return random integers like ``input``: ``randint_like(input, high)`` or ``randint_like(input, low, high)``.
 
     :raises RuntimeError: the range is empty, or the dtype cannot hold it.
-
-    >>> _ = torch.manual_seed(42)
-    >>> torch.randint_like(torch.zeros(2, 2), 3, 10)
-    tensor([[4., 5.],
-            [7., 8.]])
     """
     first, end = _bounds("randint_like", list(arguments), low, high)
     dtype = check_options("randint_like", dtype, layout, pin_memory)
@@ -334,18 +256,10 @@ def randint_like(
 
 @described
 def normal(
-    mean: Tensor | Number = 0.0,
-    std: Tensor | Number = 1.0,
-    size: Any = None,
-    *,
-    generator: Generator | None = None,
-    out: Tensor | None = None,
-    dtype: dtypes.dtype | None = None,
-    layout: Any = None,
-    device: Device = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
-) -> Tensor:
+    mean: Tensor | Number = 0.0, std: Tensor | Number = 1.0, size: Any = None, *, generator: Generator | None = None,
+    out: Tensor | None = None, dtype: dtypes.dtype | None = None, layout: Any = None, device: Device = None,
+    requires_grad: bool = False, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
     """Return random numbers from normal distributions with the given means and standard deviations.
 
     Either ``normal(mean, std)``, at least one of them a tensor, or ``normal(mean, std, size)`` with two numbers. The
@@ -411,17 +325,14 @@ def _normal_spread(std: Tensor, mean: float, generator: Generator | None) -> Ten
 
 
 @no_method(
-    node="NormalBackward3",
-    symbol="normal",
-    half=NATIVE,
+    node="NormalBackward3", symbol="normal", half=NATIVE,
     mean="sum_to(zeros_of(g), mean.shape)",
     std="cast_back(sum_to(zeros_of(g), std.shape), std.dtype)",
-)
+)  # fmt: skip
 def _normal_both(mean: Tensor, std: Tensor, generator: Generator | None) -> Tensor:
     """Return samples of normal distributions with the means ``mean`` and standard deviations ``std``."""
     shape = common_shape(mean.shape, std.shape)
-    spread = (_standard_normal(mean, shape, 1.0, generator) * std).astype(mean.dtype)
-    return spread + mean
+    return (_standard_normal(mean, shape, 1.0, generator) * std).astype(mean.dtype) + mean
 
 
 # -- the generator ---------------------------------------------------------------------------------------------------

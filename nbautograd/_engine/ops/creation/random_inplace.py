@@ -17,6 +17,7 @@ from nbautograd._engine.compiler.op import NATIVE, check_option, no_method, with
 from nbautograd._engine.core.batched import random_function
 from nbautograd._engine.core.inplace import check_call, check_writable, copy_into
 from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.queries import F, example
 from nbautograd._engine.rng import generator
 from nbautograd._engine.rng.generator import Generator, memory_order
 from nbautograd._names.docstrings import with_import
@@ -26,6 +27,11 @@ __all__: list[str] = []
 
 Array = np.ndarray[Any, Any]
 Draw = Callable[[Sequence[int], np.dtype[Any]], Array]
+
+
+def seeded(text: str) -> Callable[[F], F]:
+    """Append an example, after the line that seeds the generator."""
+    return example(text, ">>> _ = torch.manual_seed(42)\n")
 
 
 def source(chosen: Generator | None) -> Generator:
@@ -65,22 +71,17 @@ def drawn_on(place: device, draw: Draw, shape: Sequence[int], kind: np.dtype[Any
     return xp.asarray(draw(shape, kind))
 
 
-def _with_parts(draw: Draw) -> Draw:
-    """Extend a real sampler to complex dtypes: draw real and imaginary parts in turn."""
-
-    def either(shape: Sequence[int], kind: np.dtype[Any]) -> Array:
-        if kind.kind != "c":
-            return draw(shape, kind)
-        parts = draw([*shape, 2], np.dtype(f"f{kind.itemsize // 2}"))
-        return parts.view(kind).reshape(tuple(shape))
-
-    return either
+def _in_parts(shape: Sequence[int], kind: np.dtype[Any], draw: Draw) -> Array:
+    """Return samples of a real sampler; of a complex dtype, real and imaginary parts are drawn in turn."""
+    if kind.kind != "c":
+        return draw(shape, kind)
+    return draw([*shape, 2], np.dtype(f"f{kind.itemsize // 2}")).view(kind).reshape(tuple(shape))
 
 
 def uniform_numbers(name: str, chosen: Generator | None, low: float = 0.0, high: float = 1.0) -> Draw:
     def draw(shape: Sequence[int], kind: np.dtype[Any]) -> Array:
         check_dtype(name, kind)
-        return _with_parts(lambda s, k: source(chosen).uniform(s, k, low, high))(shape, kind)
+        return _in_parts(shape, kind, lambda s, k: source(chosen).uniform(s, k, low, high))
 
     return draw
 
@@ -93,7 +94,7 @@ def normal_numbers(
     def draw(shape: Sequence[int], kind: np.dtype[Any]) -> Array:
         check_dtype(name, kind)
         spread = std / math.sqrt(2) if kind.kind == "c" else std  # half of the variance for each part
-        return _with_parts(lambda s, k: source(chosen).normal(s, k, mean, spread, contiguous))(shape, kind)
+        return _in_parts(shape, kind, lambda s, k: source(chosen).normal(s, k, mean, spread, contiguous))
 
     return draw
 
@@ -139,29 +140,21 @@ def _history(name: str, node: str) -> Callable[[Tensor, Any], Tensor]:
 
 
 _HISTORIES = {
-    name: _history(name.split("_")[0], node)
-    for name, node in {
-        "uniform_": "UniformBackward0",
-        "normal_": "NormalBackward0",
-        "exponential_": "ExponentialBackward0",
-        "cauchy_": "CauchyBackward0",
-        "geometric_": "GeometricBackward0",
-        "log_normal_": "LogNormalBackward0",
-        "bernoulli_": "BernoulliBackward2",
-        "random_from_to": "RandomBackward0",
-        "random_to": "RandomBackward1",
-        "random_": "RandomBackward2",
-    }.items()
-}
+    name: _history(name.split("_")[0], f"{node}Backward{number}")
+    for name, node, number in (
+        ("uniform_", "Uniform", 0), ("normal_", "Normal", 0), ("exponential_", "Exponential", 0),
+        ("cauchy_", "Cauchy", 0), ("geometric_", "Geometric", 0), ("log_normal_", "LogNormal", 0),
+        ("bernoulli_", "Bernoulli", 2), ("random_from_to", "Random", 0), ("random_to", "Random", 1),
+        ("random_", "Random", 2),
+    )
+}  # fmt: skip
 
 
 @no_method(
-    node="BernoulliBackward1",
-    symbol="bernoulli",
-    half=NATIVE,
+    node="BernoulliBackward1", symbol="bernoulli", half=NATIVE,
     input="zeros_of(g)",
     p="cast_back(sum_to(zeros_of(g), p.shape), p.dtype)",
-)
+)  # fmt: skip
 def _bernoulli_each(input: Tensor, p: Tensor, values: Any) -> Tensor:
     """Return ``values``, which were drawn with the probabilities ``p``."""
     return values
@@ -176,49 +169,36 @@ def _fill(self: Tensor, name: str, draw: Draw, history: str | None = None) -> Te
     return copy_into(self, _HISTORIES[history or name](self, values))
 
 
-def _named(name: str, named: dict[str, Any], low: Any) -> Any:
-    """Return the keyword argument ``from``, which is not a valid name of a Python parameter."""
-    value = named.pop("from", low)
-    for key in named:
-        raise TypeError(f"{name}() got an unexpected keyword argument '{key}'")
-    return value
-
-
+@seeded("empty(2).uniform_(0, 1) -> [0.8823, 0.9150]")
 def uniform_(
     self: Tensor, from_: float = 0.0, to: float = 1.0, *, generator: Generator | None = None, **named: float
 ) -> Tensor:
     """Fill with samples of the uniform distribution on [``from``, ``to``).
 
     :raises RuntimeError: ``from`` is above ``to``, or one of them does not fit into the dtype.
-
-    >>> _ = torch.manual_seed(42)
-    >>> torch.empty(2).uniform_(0, 1)
-    tensor([0.8823, 0.9150])
     """
-    low = check_option("uniform_", "from", _named("uniform_", named, from_), "float", 0)
+    low = named.pop("from", from_)  # which is not a valid name of a Python parameter
+    for key in named:
+        raise TypeError(f"uniform_() got an unexpected keyword argument '{key}'")
+    low = check_option("uniform_", "from", low, "float", 0)
     return _fill(self, "uniform_", uniform_numbers("uniform_", generator, low, to))
 
 
+@seeded("empty(2).normal_() -> [0.3367, 0.1288]")
 def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     """Fill with samples of the normal distribution.
 
     :raises RuntimeError: ``std`` is negative.
-
-    >>> _ = torch.manual_seed(42)
-    >>> torch.empty(2).normal_()
-    tensor([0.3367, 0.1288])
     """
     return _fill(self, "normal_", normal_numbers("normal_", generator, mean, std, bool(self._a.flags.c_contiguous)))
 
 
+@example("empty(2).bernoulli_(1) -> [1., 1.]")
 def bernoulli_(self: Tensor, p: Tensor | float = 0.5, *, generator: Generator | None = None) -> Tensor:
     """Fill with samples (0 or 1) of the Bernoulli distribution with probability ``p`` of 1.
 
     :param p: a number, or a tensor that broadcasts to this one.
     :raises RuntimeError: a probability is not in [0, 1].
-
-    >>> torch.empty(2).bernoulli_(1)
-    tensor([1., 1.])
     """
     check_dtype("bernoulli_", self._a.dtype, "fiub")
     if not isinstance(p, Tensor):
@@ -235,14 +215,11 @@ def bernoulli_(self: Tensor, p: Tensor | float = 0.5, *, generator: Generator | 
     return copy_into(self, _bernoulli_each(self, p, backend.module(self.device).asarray(values)))
 
 
+@seeded("empty(2).exponential_() -> [0.0599, 0.0650]")
 def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     """Fill with samples of the exponential distribution of rate ``lambd``.
 
     :raises RuntimeError: ``lambd`` is not positive, or the dtype is not floating.
-
-    >>> _ = torch.manual_seed(42)
-    >>> torch.empty(2).exponential_()
-    tensor([0.0599, 0.0650])
     """
     if self._a.dtype.kind not in "fV":
         raise RuntimeError(
@@ -251,44 +228,39 @@ def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Generator | Non
     return _fill(self, "exponential_", lambda shape, kind: source(generator).exponential(shape, kind, lambd))
 
 
+@example("empty(2).cauchy_().shape -> torch.Size([2])")
 def cauchy_(self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     """Fill with samples of the Cauchy distribution with location ``median`` and scale ``sigma``.
 
     :raises RuntimeError: ``sigma`` is not positive, or the dtype is not floating.
-
-    >>> torch.empty(2).cauchy_().shape
-    torch.Size([2])
     """
     if self._a.dtype.kind not in "fV":
         raise RuntimeError(f"cauchy_(): dtype must be a floating point but you specified {dtypes.c_type(self.dtype)}")
     return _fill(self, "cauchy_", lambda shape, kind: source(generator).cauchy(shape, kind, median, sigma))
 
 
+@example("empty(2).geometric_(0.3).shape -> torch.Size([2])")
 def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
     """Fill with samples of the geometric distribution: the number of trials until the first success.
 
     :param p: the probability of success.
     :raises RuntimeError: ``p`` is not between 0 and 1.
-
-    >>> torch.empty(2).geometric_(0.3).shape
-    torch.Size([2])
     """
     check_dtype("geometric_", self._a.dtype, "fiu")
     return _fill(self, "geometric_", lambda shape, kind: source(generator).geometric(shape, kind, p))
 
 
+@example("empty(2).log_normal_().shape -> torch.Size([2])")
 def log_normal_(self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None) -> Tensor:
     """Fill with samples of the log-normal distribution; ``mean`` and ``std`` are those of the logarithm.
 
     :raises RuntimeError: ``std`` is not positive.
-
-    >>> torch.empty(2).log_normal_().shape
-    torch.Size([2])
     """
     check_dtype("log_normal_", self._a.dtype, "f")
     return _fill(self, "log_normal_", lambda shape, kind: source(generator).log_normal(shape, kind, mean, std))
 
 
+@seeded("empty(3).random_(10) -> [2., 7., 6.]")
 def random_(self: Tensor, *bounds: int | None, generator: Generator | None = None, **named: int | None) -> Tensor:
     """Fill with random integers in [``from``, ``to``): ``random_()``, ``random_(to)`` or ``random_(from, to)``.
 
@@ -296,10 +268,6 @@ def random_(self: Tensor, *bounds: int | None, generator: Generator | None = Non
     floating dtypes up to the largest power of two below which every integer is representable.
 
     :raises RuntimeError: the range is empty, or the dtype cannot hold it.
-
-    >>> _ = torch.manual_seed(42)
-    >>> torch.empty(3).random_(10)
-    tensor([2., 7., 6.])
     """
     arguments = dict(zip(("to",) if len(bounds) == 1 and "to" not in named else ("from", "to"), bounds, strict=False))
     for key in [key for key in named if key not in ("from", "to") or key in arguments] or ["from"] * (len(bounds) > 2):
@@ -309,8 +277,7 @@ def random_(self: Tensor, *bounds: int | None, generator: Generator | None = Non
     bound = {key: check_option("random_", key, value, hints[key]) for key, value in arguments.items()}
     first, end = bound.get("from", 0 if arguments else None), bound.get("to")
     history = "random_from_to" if "from" in arguments else "random_to" if arguments else "random_"
-    draw = integers("random_", generator, first, end)
-    return _fill(self, "random_", draw, history)
+    return _fill(self, "random_", integers("random_", generator, first, end), history)
 
 
 for _method in (uniform_, normal_, bernoulli_, exponential_, cauchy_, geometric_, log_normal_, random_):

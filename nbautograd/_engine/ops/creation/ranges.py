@@ -13,14 +13,10 @@ from nbautograd._engine.compiler.argument_errors import check_option
 from nbautograd._engine.core.inplace import resize_into
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.creation.from_data import Device, check_options, creation, finish, number_in
-from nbautograd._engine.ops.queries import check_tensors
+from nbautograd._engine.ops.queries import check_tensors, example
 from nbautograd.errors import warn
 
 __all__ = ["arange", "linspace", "logspace", "range"]
-
-
-def _number(value: Any) -> Any:
-    return value.item() if isinstance(value, Tensor) else value
 
 
 def _given(start: Any, end: Any, step: Any) -> tuple[Any, Any, Any]:
@@ -69,26 +65,16 @@ def _numbers_in(dtype: dtypes.dtype, first: Any, last: Any, by: Any) -> tuple[An
 
 
 @creation
+@example("arange(1, 2.51, 0.5) -> [1.0000, 1.5000, 2.0000, 2.5000]")
 def arange(
-    start: Any = ...,
-    end: Any = ...,
-    step: Any = ...,
-    *,
-    out: Tensor | None = None,
-    dtype: dtypes.dtype | None = None,
-    layout: Any = None,
-    device: Device = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
-) -> Tensor:
+    start: Any = ..., end: Any = ..., step: Any = ..., *, out: Tensor | None = None, dtype: dtypes.dtype | None = None,
+    layout: Any = None, device: Device = None, requires_grad: bool = False, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
     """Return evenly spaced numbers in [``start``, ``end``), ``step`` apart; int64 if all are ints, else the default
     dtype.
 
     :raises RuntimeError: the step is 0 or leads away from ``end``.
     :raises TypeError: there is no ``end``.
-
-    >>> torch.arange(1, 2.51, 0.5)
-    tensor([1.0000, 1.5000, 2.0000, 2.5000])
     """
     dtype = check_options("arange", dtype, layout, pin_memory)
     start, end, step = _given(start, end, step)
@@ -143,6 +129,7 @@ def _ends(name: str, start: Any, end: Any, steps: int, dtype: dtypes.dtype | Non
     """Return the ends of a range as numbers, and the NumPy dtype of the result."""
     if steps < 0:
         raise RuntimeError(f"{name}(): number of steps must be non-negative")
+    ends = []
     for what, value in (("start", start), ("end", end)):
         check_option(name, what, value, "Number | Tensor")
         if isinstance(value, Tensor) and value._a.ndim:
@@ -150,7 +137,7 @@ def _ends(name: str, start: Any, end: Any, steps: int, dtype: dtypes.dtype | Non
                 f"{name} only supports 0-dimensional start and end tensors, but got {what} with {value._a.ndim} "
                 "dimension(s)."
             )
-    ends = [_number(value) for value in (start, end)]
+        ends.append(value.item() if isinstance(value, Tensor) else value)
     is_complex = any(isinstance(value, complex) for value in ends)
     kind = dtype or (dtypes.get_default_dtype().to_complex() if is_complex else dtypes.get_default_dtype())
     if kind.rank == 0:
@@ -176,52 +163,31 @@ def _even(first: float, last: float, n: int, kind: np.dtype[Any], xp: Any) -> An
 
 
 @creation
+@example("linspace(3, 10, steps=5) -> [ 3.0000,  4.7500,  6.5000,  8.2500, 10.0000]")
 def linspace(
-    start: Any,
-    end: Any,
-    steps: int,
-    *,
-    out: Tensor | None = None,
-    dtype: dtypes.dtype | None = None,
-    layout: Any = None,
-    device: Device = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
-) -> Tensor:
+    start: Any, end: Any, steps: int, *, out: Tensor | None = None, dtype: dtypes.dtype | None = None,
+    layout: Any = None, device: Device = None, requires_grad: bool = False, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
     """Return ``steps`` evenly spaced numbers from ``start`` to ``end``, both included.
 
     :raises RuntimeError: ``steps`` is negative.
-
-    >>> torch.linspace(3, 10, steps=5)
-    tensor([ 3.0000,  4.7500,  6.5000,  8.2500, 10.0000])
     """
     dtype = _dtype_of(check_options("linspace", dtype, layout, pin_memory), out)
     xp = backend.module(as_device(device))
     first, last, kind = _ends("linspace", start, end, steps, dtype)
-    values = _even(first, last, steps, kind, xp)
-    return ranged("linspace", values, out, requires_grad)
+    return ranged("linspace", _even(first, last, steps, kind, xp), out, requires_grad)
 
 
 @creation
+@example("logspace(start=0.1, end=1.0, steps=5) -> [ 1.2589,  2.1135,  3.5481,  5.9566, 10.0000]")
 def logspace(
-    start: Any,
-    end: Any,
-    steps: int,
-    base: float = 10.0,
-    *,
-    out: Tensor | None = None,
-    dtype: dtypes.dtype | None = None,
-    layout: Any = None,
-    device: Device = None,
-    requires_grad: bool = False,
+    start: Any, end: Any, steps: int, base: float = 10.0, *, out: Tensor | None = None,
+    dtype: dtypes.dtype | None = None, layout: Any = None, device: Device = None, requires_grad: bool = False,
     pin_memory: bool = False,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """Return ``steps`` logarithmically spaced numbers: ``base`` to the powers ``linspace(start, end, steps)``.
 
     :raises RuntimeError: ``steps`` is negative.
-
-    >>> torch.logspace(start=0.1, end=1.0, steps=5)
-    tensor([ 1.2589,  2.1135,  3.5481,  5.9566, 10.0000])
     """
     dtype = _dtype_of(check_options("logspace", dtype, layout, pin_memory), out)
     xp = backend.module(as_device(device))
@@ -235,16 +201,9 @@ def logspace(
 
 @creation
 def range(
-    start: Any,
-    end: Any = None,
-    step: Any = 1,
-    *,
-    out: Tensor | None = None,
-    dtype: dtypes.dtype | None = None,
-    layout: Any = None,
-    device: Device = None,
-    requires_grad: bool = False,
-) -> Tensor:
+    start: Any, end: Any = None, step: Any = 1, *, out: Tensor | None = None, dtype: dtypes.dtype | None = None,
+    layout: Any = None, device: Device = None, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
     """Return evenly spaced numbers in [``start``, ``end``], both included; deprecated as in PyTorch: use ``arange``."""
     warn(
         "torch.range is deprecated because its end is part of the range, unlike that of Python's range. Instead, use "

@@ -13,56 +13,31 @@ from nbautograd._engine.compiler.op import NATIVE, POINTWISE, alias, composite, 
 from nbautograd._engine.core.grad_mode import is_grad_enabled
 from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd._engine.ops._internal import cast_back, not_implemented, sum_to, zeros_of  # noqa: F401 - formulas name them
-from nbautograd._engine.ops.queries import Number, check_tensors, result_dtype
+from nbautograd._engine.ops.queries import Number, check_tensors, example, result_dtype
 from nbautograd.errors import SCALAR_TYPES, DtypeError, kind_of
 
 __all__ = [
-    "allclose",
-    "eq",
-    "equal",
-    "ge",
-    "greater",
-    "greater_equal",
-    "gt",
-    "heaviside",
-    "isclose",
-    "isfinite",
-    "isin",
-    "isinf",
-    "isnan",
-    "isneginf",
-    "isposinf",
-    "isreal",
-    "le",
-    "less",
-    "less_equal",
-    "lt",
-    "ne",
-    "not_equal",
-]
+    "allclose", "eq", "equal", "ge", "greater", "greater_equal", "gt", "heaviside", "isclose", "isfinite", "isin",
+    "isinf", "isnan", "isneginf", "isposinf", "isreal", "le", "less", "less_equal", "lt", "ne", "not_equal",
+]  # fmt: skip
 
 
 @no_method(
-    node="NotImplemented",
-    symbol="⎽⎾",
-    kind=POINTWISE,
-    accepts="bif",
+    node="NotImplemented", symbol="⎽⎾", kind=POINTWISE, accepts="bif",
     input="not_implemented('heaviside')",
     values="not_implemented('heaviside')",
-)
+)  # fmt: skip
 def _heaviside(input: Tensor, values: Tensor) -> Tensor:
     """Compute the step function."""
     return np.where(input == 0, values, (input > 0).astype(input.dtype))
 
 
 @composite(inplace_method=True, out=True)
+@example("heaviside([-1.5, 0., 2.], [0.5]) -> [0.0000, 0.5000, 1.0000]")
 def heaviside(input: Tensor, values: Tensor) -> Tensor:
     """Compute the Heaviside step function: 0 for negative, 1 for positive, ``values`` for 0; not differentiable.
 
     :raises RuntimeError: the dtypes differ, or are complex.
-
-    >>> torch.heaviside(torch.tensor([-1.5, 0., 2.]), torch.tensor([0.5]))
-    tensor([0.0000, 0.5000, 1.0000])
     """
     check_tensors("heaviside", input=input, values=values)
     if values.dtype is not input.dtype:
@@ -74,126 +49,92 @@ def heaviside(input: Tensor, values: Tensor) -> Tensor:
 
 
 @elementwise(inplace_method=False, operators="__eq__")
+@example("[1, 2] == [1, 3] -> [ True, False]")
 def eq(input: Tensor, other: Tensor | Number) -> Tensor:
-    """Return ``input == other``, elementwise.
-
-    >>> torch.tensor([1, 2]) == torch.tensor([1, 3])
-    tensor([ True, False])
-    """
+    """Return ``input == other``, elementwise."""
     return input == other
 
 
 @elementwise(inplace_method=False, operators="__ne__")
+@example("[1, 2] != 1 -> [False,  True]")
 def ne(input: Tensor, other: Tensor | Number) -> Tensor:
-    """Return ``input != other``, elementwise.
-
-    >>> torch.tensor([1, 2]) != 1
-    tensor([False,  True])
-    """
+    """Return ``input != other``, elementwise."""
     return input != other
 
 
 @elementwise(inplace_method=False, accepts="bif", operators="__lt__")
+@example("[1, 2] < 2 -> [ True, False]")
 def lt(input: Tensor, other: Tensor | Number) -> Tensor:
-    """Return ``input < other``, elementwise.
-
-    >>> torch.tensor([1, 2]) < 2
-    tensor([ True, False])
-    """
+    """Return ``input < other``, elementwise."""
     return input < other
 
 
 @elementwise(inplace_method=False, accepts="bif", operators="__le__")
+@example("[1, 2] <= 1 -> [ True, False]")
 def le(input: Tensor, other: Tensor | Number) -> Tensor:
-    """Return ``input <= other``, elementwise.
-
-    >>> torch.tensor([1, 2]) <= 1
-    tensor([ True, False])
-    """
+    """Return ``input <= other``, elementwise."""
     return input <= other
 
 
 @elementwise(inplace_method=False, accepts="bif", operators="__gt__")
+@example("[1, 2] > 1 -> [False,  True]")
 def gt(input: Tensor, other: Tensor | Number) -> Tensor:
-    """Return ``input > other``, elementwise.
-
-    >>> torch.tensor([1, 2]) > 1
-    tensor([False,  True])
-    """
+    """Return ``input > other``, elementwise."""
     return input > other
 
 
 @elementwise(inplace_method=False, accepts="bif", operators="__ge__")
+@example("[1, 2] >= 2 -> [False,  True]")
 def ge(input: Tensor, other: Tensor | Number) -> Tensor:
-    """Return ``input >= other``, elementwise.
-
-    >>> torch.tensor([1, 2]) >= 2
-    tensor([False,  True])
-    """
+    """Return ``input >= other``, elementwise."""
     return input >= other
 
 
 @elementwise(inplace_method=False, out=False)
+@example('isnan([1., float("nan")]) -> [False,  True]')
 def isnan(input: Tensor) -> Tensor:
-    """Return whether each element is nan.
-
-    >>> torch.isnan(torch.tensor([1., float("nan")]))
-    tensor([False,  True])
-    """
+    """Return whether each element is nan."""
     return input != input
 
 
 @elementwise(inplace_method=False, out=False)
+@example('isinf([1., -float("inf")]) -> [False,  True]')
 def isinf(input: Tensor) -> Tensor:
-    """Return whether each element is infinite.
-
-    >>> torch.isinf(torch.tensor([1., -float("inf")]))
-    tensor([False,  True])
-    """
+    """Return whether each element is infinite."""
     return np.isinf(input)
 
 
 @elementwise(inplace_method=False, out=False)
+@example('isfinite([1., float("inf")]) -> [ True, False]')
 def isfinite(input: Tensor) -> Tensor:
-    """Return whether each element is finite: neither infinite nor nan.
-
-    >>> torch.isfinite(torch.tensor([1., float("inf")]))
-    tensor([ True, False])
-    """
+    """Return whether each element is finite: neither infinite nor nan."""
     return np.isfinite(input)
 
 
 @elementwise(accepts="bif", inplace_method=False)
+@example('isposinf([1., float("inf"), -float("inf")]) -> [False,  True, False]')
 def isposinf(input: Tensor) -> Tensor:
     """Return whether each element is plus infinity.
 
     :raises RuntimeError: the dtype is complex.
-
-    >>> torch.isposinf(torch.tensor([1., float("inf"), -float("inf")]))
-    tensor([False,  True, False])
     """
     return input == np.inf
 
 
 @elementwise(accepts="bif", inplace_method=False)
+@example('isneginf([1., float("inf"), -float("inf")]) -> [False, False,  True]')
 def isneginf(input: Tensor) -> Tensor:
     """Return whether each element is minus infinity.
 
     :raises RuntimeError: the dtype is complex.
-
-    >>> torch.isneginf(torch.tensor([1., float("inf"), -float("inf")]))
-    tensor([False, False,  True])
     """
     return input == -np.inf
 
 
 @elementwise(inplace_method=False, out=False)
+@example("isreal([1, 1j]) -> [ True, False]")
 def isreal(input: Tensor) -> Tensor:
-    """Return whether each element is real: its imaginary part is 0.
-
-    >>> torch.isreal(torch.tensor([1, 1j]))
-    tensor([ True, False])
-    """
+    """Return whether each element is real: its imaginary part is 0."""
     return input.imag == 0 if input.dtype.kind == "c" else (input == 0) | True
 
 
@@ -212,14 +153,12 @@ def _isclose(input: Tensor, other: Tensor, rtol: float, atol: float, equal_nan: 
 
 
 @composite()
+@example("isclose([1., 1.], [1.1, 1.000001]) -> [False,  True]")
 def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
     """Return whether elements are close: ``|input - other| <= atol + rtol * |other|``.
 
     :param equal_nan: if True, two nans count as close.
     :raises RuntimeError: the dtypes differ, or a tolerance is negative.
-
-    >>> torch.isclose(torch.tensor([1., 1.]), torch.tensor([1.1, 1.000001]))
-    tensor([False,  True])
     """
     _check_close("isclose", input, other, rtol, atol)
     return _isclose(input, other, rtol, atol, equal_nan)
@@ -238,13 +177,11 @@ def _check_close(function: str, input: Tensor, other: Tensor, rtol: float, atol:
 
 
 @composite()
+@example("allclose([1., 2.], [1., 2.000001]) -> True")
 def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
     """Return whether all elements are close, as defined by ``isclose``.
 
     :raises RuntimeError: the dtypes differ, or a tolerance is negative.
-
-    >>> torch.allclose(torch.tensor([1., 2.]), torch.tensor([1., 2.000001]))
-    True
     """
     _check_close("allclose", input, other, rtol, atol)
     return bool(_isclose(input, other, rtol, atol, equal_nan).all())
@@ -270,6 +207,7 @@ def _isin(elements: Tensor, test_elements: Tensor, invert: bool) -> Tensor:
 
 
 @composite(method=False, out=True, names="element=elements test_element=test_elements")
+@example("isin([[1, 2], [3, 4]], [2, 3]) -> [[False,  True], [ True, False]]")
 def isin(
     elements: Tensor | Number, test_elements: Tensor | Number, *, assume_unique: bool = False, invert: bool = False
 ) -> Tensor:
@@ -278,10 +216,6 @@ def isin(
     :param assume_unique: has no effect.
     :param invert: return whether each is not in ``test_elements``.
     :raises RuntimeError: the dtype is bool or complex.
-
-    >>> torch.isin(torch.tensor([[1, 2], [3, 4]]), torch.tensor([2, 3]))
-    tensor([[False,  True],
-            [ True, False]])
     """
     both = (elements, test_elements)
     tensors = [value for value in both if isinstance(value, Tensor)]

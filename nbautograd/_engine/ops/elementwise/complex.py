@@ -11,23 +11,15 @@ from nbautograd._engine.arrays.strides import row_major
 from nbautograd._engine.compiler.op import POINTWISE, VIEW, composite, elementwise, no_method
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops._internal import complex_array, ratio, under_node  # noqa: F401 - formulas name one
-from nbautograd._engine.ops.queries import Number, check_tensors
+from nbautograd._engine.ops.queries import Number, check_tensors, example
 from nbautograd._engine.ops.shape.slicing import select
 from nbautograd._names.docstrings import described
 from nbautograd.errors import SCALAR_TYPES, DtypeError
 
 __all__ = [
-    "angle",
-    "complex",
-    "conj",
-    "conj_physical",
-    "imag",
-    "real",
-    "resolve_conj",
-    "resolve_neg",
-    "view_as_complex",
+    "angle", "complex", "conj", "conj_physical", "imag", "real", "resolve_conj", "resolve_neg", "view_as_complex",
     "view_as_real",
-]
+]  # fmt: skip
 
 
 # -- conjugates ------------------------------------------------------------------------------------------------------
@@ -40,13 +32,11 @@ def _conj(input: Tensor) -> Tensor:
 
 
 @described
+@example("conj([1+2j]) -> [1.-2.j]")
 def conj(input: Tensor) -> Tensor:
     """Return the complex conjugate; a real tensor is returned itself.
 
     It is computed eagerly: PyTorch's result is a lazy conjugate view, this one has its own memory.
-
-    >>> torch.conj(torch.tensor([1+2j]))
-    tensor([1.-2.j])
     """
     check_tensors("conj", input=input)
     return _conj(input) if input._a.dtype.kind == "c" else input
@@ -59,32 +49,23 @@ _conj_physical = under_node(_conj, "ConjPhysicalBackward0", "_conj_physical")
 
 
 @composite(inplace_method=True, out=True)
+@example("conj_physical([1+2j]) -> [1.-2.j]")
 def conj_physical(input: Tensor) -> Tensor:
-    """Return the complex conjugate as a copy; a real tensor is returned itself.
-
-    >>> torch.conj_physical(torch.tensor([1+2j]))
-    tensor([1.-2.j])
-    """
+    """Return the complex conjugate as a copy; a real tensor is returned itself."""
     return _conj_physical(input) if input.is_complex() else input
 
 
 @composite()
+@example("resolve_conj([1+2j].conj()) -> [1.-2.j]")
 def resolve_conj(input: Tensor) -> Tensor:
-    """Return the tensor itself: it has no lazy conjugate views to materialize.
-
-    >>> torch.resolve_conj(torch.tensor([1+2j]).conj())
-    tensor([1.-2.j])
-    """
+    """Return the tensor itself: it has no lazy conjugate views to materialize."""
     return input
 
 
 @composite()
+@example("resolve_neg(-[1.]) -> [-1.]")
 def resolve_neg(input: Tensor) -> Tensor:
-    """Return the tensor itself: it has no lazy negative views to materialize.
-
-    >>> torch.resolve_neg(-torch.tensor([1.]))
-    tensor([-1.])
-    """
+    """Return the tensor itself: it has no lazy negative views to materialize."""
     return input
 
 
@@ -98,13 +79,11 @@ def _imag(input: Tensor) -> Tensor:
 
 
 @no_method(symbol="ℂ→ℝ²", kind=VIEW, input="complex_of_pairs(g)")
+@example("view_as_real([1+2j]) -> [[1., 2.]]")
 def view_as_real(input: Tensor) -> Tensor:
     """Return a real view of a complex tensor: a new last dimension of size 2 holds real and imaginary parts.
 
     :raises RuntimeError: the dtype is not complex.
-
-    >>> torch.view_as_real(torch.tensor([1+2j]))
-    tensor([[1., 2.]])
     """
     if input.dtype.kind != "c":
         raise DtypeError(f"view_as_real is only supported for complex tensors, but got {dtypes.of(input.dtype)!r}")
@@ -112,14 +91,12 @@ def view_as_real(input: Tensor) -> Tensor:
 
 
 @no_method(symbol="ℝ²→ℂ", kind=VIEW, input="view_as_real(g)")
+@example("view_as_complex([[1., 2.]]) -> [1.+2.j]")
 def view_as_complex(input: Tensor) -> Tensor:
     """Return a complex view of a real tensor whose last dimension of size 2 holds real and imaginary parts.
 
     :param input: float32 or float64, shape (..., 2), the last dimension of stride 1.
     :raises RuntimeError: the dtype, the last dimension or its stride does not match.
-
-    >>> torch.view_as_complex(torch.tensor([[1., 2.]]))
-    tensor([1.+2.j])
     """
     kind = dtypes.of(input.dtype)
     if kind not in (dtypes.float32, dtypes.float64):
@@ -147,24 +124,19 @@ def complex_of_pairs(input: Tensor) -> Tensor:
 
 
 @described
+@example("real([1+2j]) -> [1.]")
 def real(input: Tensor) -> Tensor:
-    """Return the real part, as a view; a real tensor is returned itself.
-
-    >>> torch.real(torch.tensor([1+2j]))
-    tensor([1.])
-    """
+    """Return the real part, as a view; a real tensor is returned itself."""
     check_tensors("real", input=input)
     return select(view_as_real(input), -1, 0) if input.is_complex() else input
 
 
 @described
+@example("imag([1+2j]) -> [2.]")
 def imag(input: Tensor) -> Tensor:
     """Return the imaginary part, as a view.
 
     :raises RuntimeError: the tensor is not complex.
-
-    >>> torch.imag(torch.tensor([1+2j]))
-    tensor([2.])
     """
     check_tensors("imag", input=input)
     if not input.is_complex():
@@ -187,17 +159,12 @@ Tensor.imag = _part(imag)
 
 
 @elementwise(
-    symbol="∠",
-    floating=True,
-    inplace_method=False,
+    symbol="∠", floating=True, inplace_method=False,
     input="cast_back(ratio(g * 1j * input, input * conj(input)), input.dtype)",
-)
+)  # fmt: skip
+@example("angle([1j, -1]) -> [1.5708, 3.1416]")
 def angle(input: Tensor) -> Tensor:
-    """Return the argument of each complex number, in radians; for real numbers π if negative, else 0.
-
-    >>> torch.angle(torch.tensor([1j, -1]))
-    tensor([1.5708, 3.1416])
-    """
+    """Return the argument of each complex number, in radians; for real numbers π if negative, else 0."""
     if input.dtype.kind == "c":
         return row_major(precise.arctan2(input.imag, input.real))
     return np.where(input != input, input, (input < 0).astype(input.dtype) * np.pi)
@@ -228,14 +195,12 @@ def _complex(re: Tensor, im: Tensor) -> Tensor:
 
 
 @composite(method=False, out=True)
+@example("complex([1.], [2.]) -> [1.+2.j]")
 def complex(real: Tensor, imag: Tensor) -> Tensor:
     """Build complex numbers from their real and imaginary parts.
 
     :param real: float32 or float64, the same dtype as ``imag``; shapes are broadcast.
     :raises RuntimeError: the dtypes differ, or are not supported.
-
-    >>> torch.complex(torch.tensor([1.]), torch.tensor([2.]))
-    tensor([1.+2.j])
     """
     check_parts("complex", real=real, imag=imag)
     return _complex(real, imag)

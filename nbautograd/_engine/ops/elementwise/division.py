@@ -9,29 +9,24 @@ import numpy as np
 from nbautograd._engine.compiler.op import POINTWISE, alias, composite, elementwise, no_method
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops._internal import not_implemented  # noqa: F401 - formulas name it
-from nbautograd._engine.ops.queries import Number
+from nbautograd._engine.ops.queries import Number, example
 
 __all__ = ["div", "divide", "floor_divide", "fmod", "gcd", "lcm", "reciprocal", "remainder", "true_divide"]
 
 
 @elementwise(
-    node="DivBackward0",
-    symbol="÷",
-    operators="__truediv__ __itruediv__ __div__ __idiv__",
-    floating=True,
+    node="DivBackward0", symbol="÷", operators="__truediv__ __itruediv__ __div__ __idiv__", floating=True,
     input="g / conj(other)",
     other="-g * conj(input / other / other)",
-)
+)  # fmt: skip
+@example("[1, 2] / 2 -> [0.5000, 1.0000]")
 def true_divide(input: Tensor | Number, other: Tensor | Number) -> Tensor:
-    """Compute ``input / other``, elementwise; integers give floats.
-
-    >>> torch.tensor([1, 2]) / 2
-    tensor([0.5000, 1.0000])
-    """
+    """Compute ``input / other``, elementwise; integers give floats."""
     return input / other
 
 
 @composite(inplace_method=True)
+@example('div([7., -7.], 2, rounding_mode="trunc") -> [ 3., -3.]')
 def div(
     input: Tensor, other: Tensor | Number, *, rounding_mode: str | None = None, out: Tensor | None = None
 ) -> Tensor:
@@ -39,9 +34,6 @@ def div(
 
     :param rounding_mode: None, ``"trunc"`` (towards zero) or ``"floor"`` (down).
     :raises RuntimeError: the rounding mode is unknown.
-
-    >>> torch.div(torch.tensor([7., -7.]), 2, rounding_mode="trunc")
-    tensor([ 3., -3.])
     """
     if rounding_mode is None:
         return true_divide(input, other, out=out)
@@ -73,50 +65,38 @@ def divide_rounded(input: Tensor | Number, other: Tensor | Number, rounding_mode
 
 
 @elementwise(
-    node="NotImplemented",
-    symbol="⌊÷⌋",
-    operators="__floordiv__ __ifloordiv__",
-    accepts="if",
+    node="NotImplemented", symbol="⌊÷⌋", operators="__floordiv__ __ifloordiv__", accepts="if",
     input="not_implemented('floor_divide')",
     other="not_implemented('floor_divide')",
-)
+)  # fmt: skip
+@example("[7, -7] // 2 -> [ 3, -4]")
 def floor_divide(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """Compute ``input // other``, the quotient rounded down; use ``div(..., rounding_mode="floor")`` for derivatives.
 
     :raises RuntimeError: integers are divided by zero.
-
-    >>> torch.tensor([7, -7]) // 2
-    tensor([ 3, -4])
     """
     _refuse_zero_divisor(input, other)
     return np.floor_divide(input, other)
 
 
 @composite(operators="__rfloordiv__", method=False)
+@example("7 // [2, 5] -> [3, 1]")
 def _rfloordiv(input: Tensor, other: Tensor | Number) -> Tensor:
     """Compute ``other // input``, the reflected form of floor division.
 
     :raises RuntimeError: an integer is divided by zero.
-
-    >>> 7 // torch.tensor([2, 5])
-    tensor([3, 1])
     """
     return floor_divide(other, input)
 
 
 @elementwise(
-    symbol="mod",
-    accepts="if",
-    operators="__mod__ __imod__",
+    symbol="mod", accepts="if", operators="__mod__ __imod__",
     input="g",
     other="-g * divide_rounded(input, other, 'floor')",
-)
+)  # fmt: skip
+@example("[-3., 3.] % 2 -> [1., 1.]")
 def remainder(input: Tensor | Number, other: Tensor | Number) -> Tensor:
-    """Compute ``input % other``, the remainder of floor division, which has the sign of the divisor.
-
-    >>> torch.tensor([-3., 3.]) % 2
-    tensor([1., 1.])
-    """
+    """Compute ``input % other``, the remainder of floor division, which has the sign of the divisor."""
     _refuse_zero_divisor(input, other)
     result = np.remainder(input, other)
     if result.dtype.kind != "f":
@@ -125,13 +105,11 @@ def remainder(input: Tensor | Number, other: Tensor | Number) -> Tensor:
 
 
 @composite(operators="__rmod__", method=False)
+@example("7 % [4, 5] -> [3, 2]")
 def _rmod(input: Tensor, other: Tensor | Number) -> Tensor:
     """Compute ``other % input``, the reflected form of the remainder.
 
     :raises RuntimeError: an integer is divided by zero.
-
-    >>> 7 % torch.tensor([4, 5])
-    tensor([3, 2])
     """
     if input.requires_grad and not isinstance(other, (Tensor, complex)):
         return remainder_of_number(input, other)
@@ -146,58 +124,46 @@ def remainder_of_number(input: Tensor, number: Number) -> Tensor:
 
 
 @elementwise(symbol="fmod", accepts="if", input="g", other="-g * trunc(input / other)")
+@example("fmod([-3., 3.], 2) -> [-1.,  1.]")
 def fmod(input: Tensor, other: Tensor | Number) -> Tensor:
-    """Compute C's ``fmod``: the remainder of truncated division, which has the sign of the dividend.
-
-    >>> torch.fmod(torch.tensor([-3., 3.]), 2)
-    tensor([-1.,  1.])
-    """
+    """Compute C's ``fmod``: the remainder of truncated division, which has the sign of the dividend."""
     _refuse_zero_divisor(input, other)
     return np.fmod(input, other)
 
 
 @elementwise(symbol="1/·", floating=True, input="-g * conj(result * result)")
+@example("reciprocal([2., 4.]) -> [0.5000, 0.2500]")
 def reciprocal(input: Tensor) -> Tensor:
-    """Compute ``1 / input``, elementwise; integers give floats.
-
-    >>> torch.reciprocal(torch.tensor([2., 4.]))
-    tensor([0.5000, 0.2500])
-    """
+    """Compute ``1 / input``, elementwise; integers give floats."""
     return np.reciprocal(input)
 
 
 @composite(operators="__rtruediv__ __rdiv__", method=False)
+@example("1 / [2, 4] -> [0.5000, 0.2500]")
 def _rdiv(input: Tensor, other: Tensor | Number) -> Tensor:
     """Compute ``other / input``, the reflected form of division.
 
     :raises TypeError: ``other`` is neither.
-
-    >>> 1 / torch.tensor([2, 4])
-    tensor([0.5000, 0.2500])
     """
     return reciprocal(input) * other
 
 
 @elementwise(accepts="i")
+@example("gcd([4, 6], [6, -9]) -> [2, 3]")
 def gcd(input: Tensor, other: Tensor) -> Tensor:
     """Return the greatest common divisor of each pair of integers.
 
     :raises RuntimeError: the dtype is not an integer dtype.
-
-    >>> torch.gcd(torch.tensor([4, 6]), torch.tensor([6, -9]))
-    tensor([2, 3])
     """
     return np.gcd(input, other)
 
 
 @elementwise(accepts="i")
+@example("lcm([4, 6], [6, 9]) -> [12, 18]")
 def lcm(input: Tensor, other: Tensor) -> Tensor:
     """Return the least common multiple of each pair of integers.
 
     :raises RuntimeError: the dtype is not an integer dtype.
-
-    >>> torch.lcm(torch.tensor([4, 6]), torch.tensor([6, 9]))
-    tensor([12, 18])
     """
     result = np.lcm(input, other)
     return abs(result) if result.itemsize > 2 else result

@@ -12,7 +12,7 @@ import numpy as np
 from nbautograd._engine.compiler.op import UNSUPPORTED
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.elementwise.special import special
-from nbautograd._engine.ops.queries import Number
+from nbautograd._engine.ops.queries import Number, example
 
 
 def recurrence(x: Any, n: Any, first: Any, step: Any, closed: Any = None) -> Any:
@@ -78,120 +78,84 @@ def _legendre(x: Any, k: int, value: Any, before: Any) -> Any:
 
 
 @special(half=UNSUPPORTED)
+@example("special.chebyshev_polynomial_t([0.5, 2.], 3) -> [-1., 26.]")
 def special_chebyshev_polynomial_t(x: Tensor | Number, n: Tensor | Number) -> Tensor:
-    """Compute the Chebyshev polynomial of the first kind, ``cos(n * acos(x))`` on [-1, 1].
-
-    >>> torch.special.chebyshev_polynomial_t(torch.tensor([0.5, 2.]), 3)
-    tensor([-1., 26.])
-    """
+    """Compute the Chebyshev polynomial of the first kind, ``cos(n * acos(x))`` on [-1, 1]."""
     return recurrence(x, n, x, _chebyshev, _first)
 
 
 @special(half=UNSUPPORTED)
+@example("special.chebyshev_polynomial_u([0.5, 2.], 3) -> [-1., 56.]")
 def special_chebyshev_polynomial_u(x: Tensor | Number, n: Tensor | Number) -> Tensor:
-    """Compute the Chebyshev polynomial of the second kind.
-
-    >>> torch.special.chebyshev_polynomial_u(torch.tensor([0.5, 2.]), 3)
-    tensor([-1., 56.])
-    """
+    """Compute the Chebyshev polynomial of the second kind."""
     return recurrence(x, n, 2 * x, _chebyshev, _second)
 
 
 @special(half=UNSUPPORTED)
+@example("special.chebyshev_polynomial_v([0.5, 2.], 3) -> [-1., 41.]")
 def special_chebyshev_polynomial_v(x: Tensor | Number, n: Tensor | Number) -> Tensor:
-    """Compute the Chebyshev polynomial of the third kind.
-
-    >>> torch.special.chebyshev_polynomial_v(torch.tensor([0.5, 2.]), 3)
-    tensor([-1., 41.])
-    """
+    """Compute the Chebyshev polynomial of the third kind."""
     return recurrence(x, n, 2 * x - 1, _chebyshev, _third)
 
 
 @special(half=UNSUPPORTED)
+@example("special.chebyshev_polynomial_w([0.5, 2.], 3) -> [-1., 71.]")
 def special_chebyshev_polynomial_w(x: Tensor | Number, n: Tensor | Number) -> Tensor:
-    """Compute the Chebyshev polynomial of the fourth kind.
-
-    >>> torch.special.chebyshev_polynomial_w(torch.tensor([0.5, 2.]), 3)
-    tensor([-1., 71.])
-    """
+    """Compute the Chebyshev polynomial of the fourth kind."""
     return recurrence(x, n, 2 * x + 1, _chebyshev, _fourth)
 
 
 @special(half=UNSUPPORTED)
+@example("special.shifted_chebyshev_polynomial_t([0.5, 2.], 3) -> [-0., 99.]")
 def special_shifted_chebyshev_polynomial_t(x: Tensor | Number, n: Tensor | Number) -> Tensor:
-    """Compute the Chebyshev polynomial of the first kind at ``2 * x - 1``.
-
-    >>> torch.special.shifted_chebyshev_polynomial_t(torch.tensor([0.5, 2.]), 3)
-    tensor([-0., 99.])
-    """
+    """Compute the Chebyshev polynomial of the first kind at ``2 * x - 1``."""
     return recurrence(2 * x - 1, n, 2 * x - 1, _chebyshev, _first)
 
 
 @special(half=UNSUPPORTED)
+@example("special.shifted_chebyshev_polynomial_u([0.5, 2.], 3) -> [ -0., 204.]")
 def special_shifted_chebyshev_polynomial_u(x: Tensor | Number, n: Tensor | Number) -> Tensor:
-    """Compute the Chebyshev polynomial of the second kind at ``2 * x - 1``.
-
-    >>> torch.special.shifted_chebyshev_polynomial_u(torch.tensor([0.5, 2.]), 3)
-    tensor([ -0., 204.])
-    """
+    """Compute the Chebyshev polynomial of the second kind at ``2 * x - 1``."""
     return recurrence(2 * x - 1, n, 4 * x - 2, _chebyshev, _second)
 
 
 @special(half=UNSUPPORTED)
+@example("special.shifted_chebyshev_polynomial_v([0.5, 2.], 3) -> [  1., 169.]")
 def special_shifted_chebyshev_polynomial_v(x: Tensor | Number, n: Tensor | Number) -> Tensor:
-    """Compute the Chebyshev polynomial of the third kind at ``2 * x - 1``.
-
-    >>> torch.special.shifted_chebyshev_polynomial_v(torch.tensor([0.5, 2.]), 3)
-    tensor([  1., 169.])
-    """
+    """Compute the Chebyshev polynomial of the third kind at ``2 * x - 1``."""
     return recurrence(2 * x - 1, n, 4 * x - 3, _chebyshev, _third)
 
 
 @special(half=UNSUPPORTED)
+@example("special.shifted_chebyshev_polynomial_w([0.5, 2.], 3) -> [ -1., 239.]")
 def special_shifted_chebyshev_polynomial_w(x: Tensor | Number, n: Tensor | Number) -> Tensor:
-    """Compute the Chebyshev polynomial of the fourth kind at ``2 * x - 1``.
-
-    >>> torch.special.shifted_chebyshev_polynomial_w(torch.tensor([0.5, 2.]), 3)
-    tensor([ -1., 239.])
-    """
+    """Compute the Chebyshev polynomial of the fourth kind at ``2 * x - 1``."""
     return recurrence(2 * x - 1, n, 4 * x - 1, _chebyshev, _fourth)
 
 
 @special(half=UNSUPPORTED)
+@example("special.hermite_polynomial_h([0.5, 2.], 3) -> [-5., 40.]")
 def special_hermite_polynomial_h(x: Tensor | Number, n: Tensor | Number) -> Tensor:
-    """Compute the physicist's Hermite polynomial, of weight exp(-x²).
-
-    >>> torch.special.hermite_polynomial_h(torch.tensor([0.5, 2.]), 3)
-    tensor([-5., 40.])
-    """
+    """Compute the physicist's Hermite polynomial, of weight exp(-x²)."""
     return recurrence(x, n, 2 * x, _hermite_h)
 
 
 @special(half=UNSUPPORTED)
+@example("special.hermite_polynomial_he([0.5, 2.], 3) -> [-1.3750,  2.0000]")
 def special_hermite_polynomial_he(x: Tensor | Number, n: Tensor | Number) -> Tensor:
-    """Compute the probabilist's Hermite polynomial, of weight exp(-x²/2).
-
-    >>> torch.special.hermite_polynomial_he(torch.tensor([0.5, 2.]), 3)
-    tensor([-1.3750,  2.0000])
-    """
+    """Compute the probabilist's Hermite polynomial, of weight exp(-x²/2)."""
     return recurrence(x, n, x, _hermite_he)
 
 
 @special(half=UNSUPPORTED)
+@example("special.laguerre_polynomial_l([0.5, 2.], 3) -> [-0.1458, -0.3333]")
 def special_laguerre_polynomial_l(x: Tensor | Number, n: Tensor | Number) -> Tensor:
-    """Compute the Laguerre polynomial.
-
-    >>> torch.special.laguerre_polynomial_l(torch.tensor([0.5, 2.]), 3)
-    tensor([-0.1458, -0.3333])
-    """
+    """Compute the Laguerre polynomial."""
     return recurrence(x, n, 1 - x, _laguerre)
 
 
 @special(half=UNSUPPORTED)
+@example("special.legendre_polynomial_p([0.5, 2.], 3) -> [-0.4375, 17.0000]")
 def special_legendre_polynomial_p(x: Tensor | Number, n: Tensor | Number) -> Tensor:
-    """Compute the Legendre polynomial.
-
-    >>> torch.special.legendre_polynomial_p(torch.tensor([0.5, 2.]), 3)
-    tensor([-0.4375, 17.0000])
-    """
+    """Compute the Legendre polynomial."""
     return recurrence(x, n, x, _legendre)

@@ -13,19 +13,16 @@ from nbautograd._engine.core.inplace import apply_augmented, out_rules
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.creation.from_data import number_in
 from nbautograd._engine.ops.elementwise.arithmetic import as_category
-from nbautograd._engine.ops.queries import Number, check_tensors, method_of_tensor, result_dtype
+from nbautograd._engine.ops.queries import Number, check_tensors, example, method_of_tensor, result_dtype
 from nbautograd.errors import is_pytorchs, kind_of
 
 __all__ = ["float_power", "pow", "square"]
 
 
 @no_method(
-    node="PowBackward0",
-    symbol="xⁿ",
-    kind=POINTWISE,
-    accepts="bifc",
+    node="PowBackward0", symbol="xⁿ", kind=POINTWISE, accepts="bifc",
     input="g * conj(exponent * input ** (exponent - 1)) if exponent != 0 else zeros_of(g)",
-)
+)  # fmt: skip
 def pow_number(input: Tensor, exponent: Number) -> Tensor:
     """Compute ``input ** exponent`` for a number ``exponent``."""
     if input.dtype.kind == "b":
@@ -40,14 +37,11 @@ BY_OPERATOR = (-1, 0, 0.5, 1, 2)
 
 
 @no_method(
-    node="PowBackward1",
-    symbol="xʸ",
-    kind=POINTWISE,
-    accepts="ifc",
+    node="PowBackward1", symbol="xʸ", kind=POINTWISE, accepts="ifc",
     input="where(exponent == 0, zeros_of(g), g * conj(exponent * input ** (exponent - 1)))",
     exponent="g * conj(where(logical_and(input == 0, is_nonnegative(exponent)), zeros_of(result), "
     "result * log(input)))",
-)
+)  # fmt: skip
 def pow_tensor(input: Tensor | Number, exponent: Tensor | Number) -> Tensor:
     """Compute ``input ** exponent`` for a tensor ``exponent``."""
     return precise.power(input, exponent) if input.dtype.kind in "fc" else _integer_power(input, exponent)
@@ -69,13 +63,10 @@ def is_nonnegative(input: Tensor) -> Tensor:
 
 
 @no_method(
-    node="PowBackward2",
-    symbol="aˣ",
-    kind=POINTWISE,
-    accepts="ifc",
+    node="PowBackward2", symbol="aˣ", kind=POINTWISE, accepts="ifc",
     exponent="where(is_nonnegative(exponent) if base == 0 else exponent != exponent, zeros_of(result), "
     "g * conj(result * LOG(base)))",
-)
+)  # fmt: skip
 def pow_base(exponent: Tensor, base: Number) -> Tensor:
     """Compute ``base ** exponent`` for a number ``base``."""
     if exponent.dtype.kind in "fc":
@@ -84,13 +75,11 @@ def pow_base(exponent: Tensor, base: Number) -> Tensor:
 
 
 @composite(inplace_method=True)
+@example("pow([2., 3.], 2), 2 ** [2., 3.] -> ([4., 9.], [4., 8.])")
 def pow(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Compute ``input ** exponent``, elementwise; either may be a number.
 
     :raises RuntimeError: an integer tensor is raised to a negative integer power.
-
-    >>> torch.pow(torch.tensor([2., 3.]), 2), 2 ** torch.tensor([2., 3.])
-    (tensor([4., 9.]), tensor([4., 8.]))
     """
     if isinstance(exponent, Tensor):
         if isinstance(input, Tensor):
@@ -115,28 +104,24 @@ def pow(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None
 
 
 @method_of_tensor("__pow__")
+@example("[2., 3.] ** 2 -> [4., 9.]")
 def _to_the_power(self: Tensor, other: Any) -> Any:
     """Compute ``self ** other``; return NotImplemented if the other operand is neither a tensor nor a number.
 
     :param other: the exponent, a number or a tensor.
     :returns: a tensor of the shape to which the operands broadcast.
     :raises RuntimeError: the shapes do not broadcast, or an integer has a negative integer power.
-
-    >>> torch.tensor([2., 3.]) ** 2
-    tensor([4., 9.])
     """
     known = isinstance(other, (Tensor, Number, np.generic)) or is_pytorchs(other)  # the latter for the message
     return pow(self, other) if known else NotImplemented
 
 
 @composite(operators="__rpow__", method=False)
+@example("2 ** [1, 3] -> [2, 8]")
 def _rpow(input: Tensor, other: Tensor | Number) -> Tensor:
     """Compute ``other ** input``, the reflected form of the power.
 
     :raises TypeError: ``other`` is neither.
-
-    >>> 2 ** torch.tensor([1, 3])
-    tensor([2, 8])
     """
     return pow(other, input)
 
@@ -174,10 +159,7 @@ def float_power(input: Tensor | Number, exponent: Tensor | Number) -> Tensor:
 
 
 def _of_its_dtype(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """Compute ``float_power`` for its in-place method, whose tensor must have the dtype of the result.
-
-    ``float_power`` checks the arguments, so that errors name it.
-    """
+    """Compute ``float_power``, which errors name, for its in-place method: the tensor must have the result's dtype."""
     result = float_power(input, *args, **kwargs)
     out_rules().check_dtype(input, result, "float_power")
     return result
@@ -187,12 +169,9 @@ Tensor.float_power_ = make_inplace_method("float_power_", _of_its_dtype)
 
 
 @composite(inplace_method=True)
+@example("square([-3.]) -> [9.]")
 def square(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Compute ``input ** 2``, elementwise.
-
-    >>> torch.square(torch.tensor([-3.]))
-    tensor([9.])
-    """
+    """Compute ``input ** 2``, elementwise."""
     return pow(input, 2, out=out)
 
 

@@ -11,7 +11,7 @@ from nbautograd._engine.arrays.strides import copied
 from nbautograd._engine.compiler.op import NATIVE, POINTWISE, alias, composite, elementwise, no_method, op
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops._internal import ratio  # noqa: F401 - formulas name it
-from nbautograd._engine.ops.queries import Number, check_tensors
+from nbautograd._engine.ops.queries import Number, check_tensors, example
 from nbautograd.errors import DtypeError
 
 __all__ = ["ceil", "copysign", "fix", "floor", "frac", "frexp", "nan_to_num", "nextafter", "round", "signbit", "trunc"]
@@ -21,37 +21,31 @@ __all__ = ["ceil", "copysign", "fix", "floor", "frac", "frexp", "nan_to_num", "n
 
 
 @elementwise(symbol="⌊·⌋", accepts="if", input="zeros_of(g)")
+@example("floor([-0.5, 1.5]) -> [-1.,  1.]")
 def floor(input: Tensor) -> Tensor:
     """Round each element down; the derivative is 0.
 
     :raises RuntimeError: the dtype is bool or complex.
-
-    >>> torch.floor(torch.tensor([-0.5, 1.5]))
-    tensor([-1.,  1.])
     """
     return np.floor(input) if input.dtype.kind == "f" else +input
 
 
 @elementwise(symbol="⌈·⌉", accepts="if", input="zeros_of(g)")
+@example("ceil([0.5, 1.5]) -> [1., 2.]")
 def ceil(input: Tensor) -> Tensor:
     """Round each element up; the derivative is 0.
 
     :raises RuntimeError: the dtype is bool or complex.
-
-    >>> torch.ceil(torch.tensor([0.5, 1.5]))
-    tensor([1., 2.])
     """
     return np.ceil(input) if input.dtype.kind == "f" else +input
 
 
 @elementwise(symbol="trunc", accepts="if", input="zeros_of(g)")
+@example("trunc([-1.5, 1.5]) -> [-1.,  1.]")
 def trunc(input: Tensor) -> Tensor:
     """Truncate each element: round towards zero; the derivative is 0.
 
     :raises RuntimeError: the dtype is bool or complex.
-
-    >>> torch.trunc(torch.tensor([-1.5, 1.5]))
-    tensor([-1.,  1.])
     """
     return np.trunc(input) if input.dtype.kind == "f" else +input
 
@@ -83,13 +77,11 @@ def _round_decimals(input: Tensor, decimals: int) -> Tensor:
 
 
 @elementwise(symbol="frac", accepts="f", input="g")
+@example("frac([1.25, -1.25]) -> [ 0.2500, -0.2500]")
 def frac(input: Tensor) -> Tensor:
     """Compute the fractional part, ``input - trunc(input)``; it has the sign of the input.
 
     :raises RuntimeError: the dtype is not floating.
-
-    >>> torch.frac(torch.tensor([1.25, -1.25]))
-    tensor([ 0.2500, -0.2500])
     """
     return input - np.trunc(input)
 
@@ -128,48 +120,37 @@ def frexp(input: Tensor) -> Any:
 
 
 @op(
-    node="CopysignBackward0",
-    symbol="copysign",
-    kind=POINTWISE,
-    floating=True,
-    accepts="bif",
+    node="CopysignBackward0", symbol="copysign", kind=POINTWISE, floating=True, accepts="bif",
     input="g * sgn(ratio(result, input))",  # constant: the second derivative is exactly 0
     other="zeros_of(g)",
-)
+)  # fmt: skip
+@example("copysign([1., -2.], -1.) -> [-1., -2.]")
 def copysign(input: Tensor, other: Tensor | Number) -> Tensor:
-    """Return the absolute value of ``input`` with the sign of ``other``.
-
-    >>> torch.copysign(torch.tensor([1., -2.]), -1.)
-    tensor([-1., -2.])
-    """
+    """Return the absolute value of ``input`` with the sign of ``other``."""
     return np.copysign(input, other)
 
 
 @elementwise(accepts="bif", inplace_method=False)
+@example("signbit([1., -1., -0.]) -> [False,  True,  True]")
 def signbit(input: Tensor) -> Tensor:
-    """Return whether the sign bit is set: the element is negative, or -0.0.
-
-    >>> torch.signbit(torch.tensor([1., -1., -0.]))
-    tensor([False,  True,  True])
-    """
+    """Return whether the sign bit is set: the element is negative, or -0.0."""
     return np.signbit(input) if input.dtype.kind == "f" else input < 0
 
 
 @elementwise(
     symbol="nextafter", half=NATIVE, accepts="f", input="where(input == other, zeros_of(g), g)", other="zeros_of(g)"
 )
+@example("nextafter([1.], [2.]) - 1 == 2**-23 -> [True]")
 def nextafter(input: Tensor, other: Tensor) -> Tensor:
     """Return the next representable floating-point number after ``input`` towards ``other``; the derivative is 1.
 
     :raises RuntimeError: the dtypes are not floating.
-
-    >>> torch.nextafter(torch.tensor([1.]), torch.tensor([2.])) - 1 == 2**-23
-    tensor([True])
     """
     return np.nextafter(input, other)
 
 
 @composite(inplace_method=True, out=True)
+@example('nan_to_num([float("nan"), float("inf"), 1.], posinf=9.) -> [0., 9., 1.]')
 def nan_to_num(
     input: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
 ) -> Tensor:
@@ -178,9 +159,6 @@ def nan_to_num(
     :param nan: replaces nan; by default 0.
     :param posinf: replaces inf; by default the largest finite number of the dtype.
     :param neginf: replaces -inf; by default the lowest finite number of the dtype.
-
-    >>> torch.nan_to_num(torch.tensor([float("nan"), float("inf"), 1.]), posinf=9.)
-    tensor([0., 9., 1.])
     """
     check_tensors("nan_to_num", input=input)
     if input.dtype in dtypes.HALVES:  # computed in float32, whose largest number differs

@@ -15,7 +15,7 @@ from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops._internal import under_node
 from nbautograd._engine.ops.creation.from_data import number_in
 from nbautograd._engine.ops.elementwise.arithmetic import as_category
-from nbautograd._engine.ops.queries import Number, check_tensors, method_of_tensor, result_dtype
+from nbautograd._engine.ops.queries import Number, check_tensors, example, method_of_tensor, result_dtype
 from nbautograd._names.docstrings import described
 from nbautograd.errors import DtypeError
 
@@ -106,86 +106,60 @@ along_threshold = along("ThresholdBackwardBackward0")
 
 
 @elementwise(symbol="relu", accepts="if", input="along_threshold(where(result <= 0, zeros_of(g), g), result)")
+@example("relu([-1., 2.]) -> [0., 2.]")
 def relu(input: Tensor) -> Tensor:
-    """Compute the rectified linear unit ``max(x, 0)`` of each element; the derivative at 0 is 0.
-
-    >>> torch.relu(torch.tensor([-1., 2.]))
-    tensor([0., 2.])
-    """
+    """Compute the rectified linear unit ``max(x, 0)`` of each element; the derivative at 0 is 0."""
     return np.maximum(0, input)  # of equal operands the second is returned: -0 stays -0, as in PyTorch
 
 
 @elementwise(
-    symbol="max",
-    accepts="bif",
-    inplace_method=False,
+    symbol="max", accepts="bif", inplace_method=False,
     input="where(input < other, zeros_of(g), where(input == other, g / 2, g))",
     other="where(input > other, zeros_of(g), where(input == other, g / 2, g))",
-)
+)  # fmt: skip
+@example("maximum([1., 5.], [3., 2.]) -> [3., 5.]")
 def maximum(input: Tensor, other: Tensor) -> Tensor:
-    """Return the elementwise maximum; nan propagates, and ties share the gradient.
-
-    >>> torch.maximum(torch.tensor([1., 5.]), torch.tensor([3., 2.]))
-    tensor([3., 5.])
-    """
+    """Return the elementwise maximum; nan propagates, and ties share the gradient."""
     return np.maximum(other, input)  # of equal operands the second is returned: input's zero keeps its sign
 
 
 @elementwise(
-    symbol="min",
-    accepts="bif",
-    inplace_method=False,
+    symbol="min", accepts="bif", inplace_method=False,
     input="where(input > other, zeros_of(g), where(input == other, g / 2, g))",
     other="where(input < other, zeros_of(g), where(input == other, g / 2, g))",
-)
+)  # fmt: skip
+@example("minimum([1., 5.], [3., 2.]) -> [1., 2.]")
 def minimum(input: Tensor, other: Tensor) -> Tensor:
-    """Return the elementwise minimum; nan propagates, and ties share the gradient.
-
-    >>> torch.minimum(torch.tensor([1., 5.]), torch.tensor([3., 2.]))
-    tensor([1., 2.])
-    """
+    """Return the elementwise minimum; nan propagates, and ties share the gradient."""
     return np.minimum(other, input)  # as in maximum
 
 
 @elementwise(
-    symbol="fmax",
-    accepts="bif",
-    inplace_method=False,
+    symbol="fmax", accepts="bif", inplace_method=False,
     input="where(logical_or(input >= other, isnan(other)), g, zeros_of(g))",
     other="where(logical_or(input >= other, isnan(other)), zeros_of(g), g)",
-)
+)  # fmt: skip
+@example('fmax([1., float("nan")], [3., 2.]) -> [3., 2.]')
 def fmax(input: Tensor, other: Tensor) -> Tensor:
-    """Return the elementwise maximum that ignores nan; of ties, ``input`` gets the gradient.
-
-    >>> torch.fmax(torch.tensor([1., float("nan")]), torch.tensor([3., 2.]))
-    tensor([3., 2.])
-    """
+    """Return the elementwise maximum that ignores nan; of ties, ``input`` gets the gradient."""
     return np.fmax(input, other)
 
 
 @elementwise(
-    symbol="fmin",
-    accepts="bif",
-    inplace_method=False,
+    symbol="fmin", accepts="bif", inplace_method=False,
     input="where(logical_or(input <= other, isnan(other)), g, zeros_of(g))",
     other="where(logical_or(input <= other, isnan(other)), zeros_of(g), g)",
-)
+)  # fmt: skip
+@example('fmin([1., float("nan")], [3., 2.]) -> [1., 2.]')
 def fmin(input: Tensor, other: Tensor) -> Tensor:
-    """Return the elementwise minimum that ignores nan; of ties, ``input`` gets the gradient.
-
-    >>> torch.fmin(torch.tensor([1., float("nan")]), torch.tensor([3., 2.]))
-    tensor([1., 2.])
-    """
+    """Return the elementwise minimum that ignores nan; of ties, ``input`` gets the gradient."""
     return np.fmin(input, other)
 
 
 @no_method(
-    node="ClampBackward1",
-    symbol="clamp",
-    kind=POINTWISE,
-    accepts="if",
+    node="ClampBackward1", symbol="clamp", kind=POINTWISE, accepts="if",
     input="where(logical_and(input >= low, input <= high), g, zeros_of(g))",
-)
+)  # fmt: skip
 def _clamp(input: Tensor, low: Number, high: Number) -> Tensor:
     """Clamp each element to [low, high]."""
     # np.clip makes one pass, which is faster for large arrays; for small ones, its Python overhead dominates.
@@ -193,14 +167,11 @@ def _clamp(input: Tensor, low: Number, high: Number) -> Tensor:
 
 
 @no_method(
-    node="ClampBackward0",
-    symbol="clamp",
-    kind=POINTWISE,
-    accepts="if",
+    node="ClampBackward0", symbol="clamp", kind=POINTWISE, accepts="if",
     input="where(logical_and(input >= low, input <= high), g, zeros_of(g))",
     low="where(logical_and(low < high, input < low), g, zeros_of(g))",
     high="where(logical_or(input > high, high < low), g, zeros_of(g))",
-)
+)  # fmt: skip
 def _clamp_tensors(input: Tensor, low: Tensor, high: Tensor) -> Tensor:
     """Clamp each element to [low, high], which are tensors."""
     return np.minimum(high, np.maximum(low, input))
@@ -219,26 +190,20 @@ def _clamp_max(input: Tensor, high: Number) -> Tensor:
 
 
 @no_method(
-    node="ClampMinBackward1",
-    symbol="clamp",
-    kind=POINTWISE,
-    accepts="bif",
+    node="ClampMinBackward1", symbol="clamp", kind=POINTWISE, accepts="bif",
     input="where(input >= min, g, zeros_of(g))",
     min="where(input < min, g, zeros_of(g))",
-)
+)  # fmt: skip
 def _clamp_min_tensor(input: Tensor, min: Tensor) -> Tensor:
     """Return the elementwise maximum; of ties, ``input`` gets the gradient."""
     return np.maximum(min, input)
 
 
 @no_method(
-    node="ClampMaxBackward1",
-    symbol="clamp",
-    kind=POINTWISE,
-    accepts="bif",
+    node="ClampMaxBackward1", symbol="clamp", kind=POINTWISE, accepts="bif",
     input="where(input <= max, g, zeros_of(g))",
     max="where(input > max, g, zeros_of(g))",
-)
+)  # fmt: skip
 def _clamp_max_tensor(input: Tensor, max: Tensor) -> Tensor:
     """Return the elementwise minimum; of ties, ``input`` gets the gradient."""
     return np.minimum(max, input)
@@ -249,12 +214,9 @@ _clamp_high = under_node(_clamp_max_tensor, "ClampBackward0", "_clamp_high")
 
 
 @composite(inplace_method=True)
+@example("clamp_min([-3., 0.5], -1) -> [-1.0000,  0.5000]")
 def clamp_min(input: Tensor, min: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
-    """Clamp each element to at least ``min``.
-
-    >>> torch.clamp_min(torch.tensor([-3., 0.5]), -1)
-    tensor([-1.0000,  0.5000])
-    """
+    """Clamp each element to at least ``min``."""
     check_tensors("clamp_min", input=input)
     if isinstance(min, Tensor):
         return _clamp_min_tensor(input, min, out=out)
@@ -263,12 +225,9 @@ def clamp_min(input: Tensor, min: Tensor | Number, *, out: Tensor | None = None)
 
 
 @composite(inplace_method=True)
+@example("clamp_max([0.5, 3.], 1) -> [0.5000, 1.0000]")
 def clamp_max(input: Tensor, max: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
-    """Clamp each element to at most ``max``.
-
-    >>> torch.clamp_max(torch.tensor([0.5, 3.]), 1)
-    tensor([0.5000, 1.0000])
-    """
+    """Clamp each element to at most ``max``."""
     check_tensors("clamp_max", input=input)
     if isinstance(max, Tensor):
         return _clamp_max_tensor(input, max, out=out)
@@ -288,19 +247,13 @@ def _bound(bound: Any, other: Any) -> Any:
 
 
 @composite(inplace_method=True)
+@example("clamp([-3., 0.5, 3.], min=-1, max=1) -> [-1.0000,  0.5000,  1.0000]")
 def clamp(
-    input: Tensor,
-    min: Tensor | Number | None = None,
-    max: Tensor | Number | None = None,
-    *,
-    out: Tensor | None = None,
+    input: Tensor, min: Tensor | Number | None = None, max: Tensor | Number | None = None, *, out: Tensor | None = None
 ) -> Tensor:
     """Clamp each element to [``min``, ``max``]; the derivative is 1 inside and at the bounds, 0 outside.
 
     :raises RuntimeError: neither bound is given, or a dtype is complex.
-
-    >>> torch.clamp(torch.tensor([-3., 0.5, 3.]), min=-1, max=1)
-    tensor([-1.0000,  0.5000,  1.0000])
     """
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")

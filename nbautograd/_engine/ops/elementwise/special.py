@@ -15,7 +15,7 @@ from nbautograd._engine.arrays.strides import copied, row_major
 from nbautograd._engine.compiler.op import POINTWISE, UNSUPPORTED, check_option, composite, elementwise, no_method
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops._internal import not_implemented  # noqa: F401 - formulas name it
-from nbautograd._engine.ops.queries import Number
+from nbautograd._engine.ops.queries import Number, example
 from nbautograd._names.docstrings import described
 from nbautograd.errors import kind_of
 
@@ -52,22 +52,16 @@ def _log_gamma(x: Any) -> Any:
 
 
 @real_function(symbol="ln Γ", input="g * digamma(input)")
+@example("lgamma([1., 4.]) -> [0.0000, 1.7918]")
 def lgamma(input: Tensor) -> Tensor:
-    """Compute the logarithm of the absolute value of the gamma function.
-
-    >>> torch.lgamma(torch.tensor([1., 4.]))
-    tensor([0.0000, 1.7918])
-    """
+    """Compute the logarithm of the absolute value of the gamma function."""
     return _log_gamma(input)
 
 
 @real_function(symbol="ψ", input="g * derivative_of_digamma(input, 1)")
+@example("digamma([1., 0.5]) -> [-0.5772, -1.9635]")
 def digamma(input: Tensor) -> Tensor:
-    """Compute the digamma function, the derivative of ``lgamma``; -inf at 0, nan at negative integers.
-
-    >>> torch.digamma(torch.tensor([1., 0.5]))
-    tensor([-0.5772, -1.9635])
-    """
+    """Compute the digamma function, the derivative of ``lgamma``; -inf at 0, nan at negative integers."""
     return value("digamma", input)
 
 
@@ -94,6 +88,7 @@ def derivative_of_digamma(input: Tensor, order: int) -> Tensor:
 
 
 @described
+@example("polygamma(1, [1., 0.5]) -> [1.6449, 4.9348]")
 def polygamma(n: int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Compute the polygamma function, the n-th derivative of ``digamma``, by the Hurwitz zeta function (DLMF 25.11.12).
 
@@ -101,15 +96,13 @@ def polygamma(n: int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     :raises RuntimeError: ``n`` is negative.
     :raises TypeError: ``n`` is not an int.
-
-    >>> torch.polygamma(1, torch.tensor([1., 0.5]))
-    tensor([1.6449, 4.9348])
     """
     if not isinstance(input, Tensor):
         raise TypeError(f"polygamma(): argument 'input' (position 2) must be Tensor, not {kind_of(input)}")
     return derivative_of_digamma(input, check_option("polygamma", "n", n, "int", 0), out=out)
 
 
+@example("[1., 0.5].polygamma(1) -> [1.6449, 4.9348]")
 def _polygamma(input: Tensor, n: int) -> Tensor:
     """Compute the n-th derivative of the digamma function.
 
@@ -118,9 +111,6 @@ def _polygamma(input: Tensor, n: int) -> Tensor:
     :returns: a tensor of the shape of ``input``; integers give the default floating dtype.
     :raises RuntimeError: ``n`` is negative.
     :raises TypeError: ``n`` is not an int.
-
-    >>> torch.tensor([1., 0.5]).polygamma(1)
-    tensor([1.6449, 4.9348])
     """
     return derivative_of_digamma(input, n)
 
@@ -130,13 +120,11 @@ composite(inplace_method=True)(_polygamma)
 
 
 @real_function(symbol="ln Γₚ", accepts_each="if", input="g * added(digamma(input - j / 2) for j in range(p))")
+@example("mvlgamma([2., 3.], 2) -> [0.4516, 1.5502]")
 def mvlgamma(input: Tensor, p: int) -> Tensor:
     """Compute the logarithm of the multivariate gamma function of dimension ``p`` (DLMF 35.3.4).
 
     :raises RuntimeError: ``p`` is less than 1.
-
-    >>> torch.mvlgamma(torch.tensor([2., 3.]), 2)
-    tensor([0.4516, 1.5502])
     """
     if p < 1:
         raise RuntimeError(f"mvlgamma(): p has to be greater than or equal to 1, but it is {p}")
@@ -146,12 +134,9 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
 
 
 @composite(method=False, out=True)
+@example("special.multigammaln([3.], 2) -> [1.5502]")
 def special_multigammaln(input: Tensor, p: int) -> Tensor:
-    """Compute the logarithm of the multivariate gamma function of dimension ``p``: :func:`mvlgamma`.
-
-    >>> torch.special.multigammaln(torch.tensor([3.]), 2)
-    tensor([1.5502])
-    """
+    """Compute the logarithm of the multivariate gamma function of dimension ``p``: :func:`mvlgamma`."""
     return mvlgamma(input, p)
 
 
@@ -161,15 +146,13 @@ def special_multigammaln(input: Tensor, p: int) -> Tensor:
     input="not_implemented('igamma: input')",
     other="g * exp((input - 1) * log(other) - other - lgamma(input))",
 )
+@example("igamma([1.], [2.]) -> [0.8647]")
 def igamma(input: Tensor, other: Tensor) -> Tensor:
     """Compute the regularized lower incomplete gamma function P(input, other), DLMF 8.2.4.
 
     Only the derivative with respect to ``other`` is defined.
 
     :raises NotImplementedError: both are integers.
-
-    >>> torch.igamma(torch.tensor([1.]), torch.tensor([2.]))
-    tensor([0.8647])
     """
     return value("gammainc", input, other)
 
@@ -180,15 +163,13 @@ def igamma(input: Tensor, other: Tensor) -> Tensor:
     input="not_implemented('igammac: input')",
     other="-g * exp((input - 1) * log(other) - other - lgamma(input))",
 )
+@example("igammac([1.], [2.]) -> [0.1353]")
 def igammac(input: Tensor, other: Tensor) -> Tensor:
     """Compute the regularized upper incomplete gamma function Q(input, other) = 1 - P(input, other), DLMF 8.2.4.
 
     Only the derivative with respect to ``other`` is defined.
 
     :raises NotImplementedError: both are integers.
-
-    >>> torch.igammac(torch.tensor([1.]), torch.tensor([2.]))
-    tensor([0.1353])
     """
     return value("gammaincc", input, other)
 
@@ -196,13 +177,11 @@ def igammac(input: Tensor, other: Tensor) -> Tensor:
 @special(
     symbol="ζ", half=UNSUPPORTED, input="not_implemented('zeta')", other="-g * input * special_zeta(input + 1, other)"
 )
+@example("special.zeta([2., 4.], 1) -> [1.6449, 1.0823]")
 def special_zeta(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """Compute the Hurwitz zeta function, the sum of ``(k + other) ** -input`` over k = 0, 1, 2, ... (DLMF 25.11.1).
 
     Only the derivative with respect to ``other`` is defined.
-
-    >>> torch.special.zeta(torch.tensor([2., 4.]), 1)
-    tensor([1.6449, 1.0823])
     """
     return value("zeta", input, other)
 
@@ -211,52 +190,37 @@ def special_zeta(input: Tensor | Number, other: Tensor | Number) -> Tensor:
 
 
 @real_function(symbol="erf", input="g * exp(-(input * input)) * TWO_OVER_SQRT_PI")
+@example("erf([0., 1.]) -> [0.0000, 0.8427]")
 def erf(input: Tensor) -> Tensor:
-    """Compute the error function (DLMF 7.2.1).
-
-    >>> torch.erf(torch.tensor([0., 1.]))
-    tensor([0.0000, 0.8427])
-    """
+    """Compute the error function (DLMF 7.2.1)."""
     return error_function.erf(input)
 
 
 @real_function(symbol="erfc", input="-g * exp(-(input * input)) * TWO_OVER_SQRT_PI")
+@example("erfc([0., 1.]) -> [1.0000, 0.1573]")
 def erfc(input: Tensor) -> Tensor:
-    """Compute the complementary error function ``1 - erf(x)``, accurate where it is tiny.
-
-    >>> torch.erfc(torch.tensor([0., 1.]))
-    tensor([1.0000, 0.1573])
-    """
+    """Compute the complementary error function ``1 - erf(x)``, accurate where it is tiny."""
     return value("erfc", input)
 
 
 @real_function(symbol="erf⁻¹", input="g * exp(result * result) * HALF_SQRT_PI")
+@example("erfinv([0., 0.5]) -> [0.0000, 0.4769]")
 def erfinv(input: Tensor) -> Tensor:
-    """Compute the inverse of the error function: nan outside [-1, 1].
-
-    >>> torch.erfinv(torch.tensor([0., 0.5]))
-    tensor([0.0000, 0.4769])
-    """
+    """Compute the inverse of the error function: nan outside [-1, 1]."""
     return value("erfinv", input)
 
 
 @special(symbol="erfcx", half=UNSUPPORTED, input="g * (2 * input * result - TWO_OVER_SQRT_PI)")
+@example("special.erfcx([0., 10.]) -> [1.0000, 0.0561]")
 def special_erfcx(input: Tensor) -> Tensor:
-    """Compute the scaled complementary error function ``exp(x**2) * erfc(x)``, without overflow (DLMF 7.2).
-
-    >>> torch.special.erfcx(torch.tensor([0., 10.]))
-    tensor([1.0000, 0.0561])
-    """
+    """Compute the scaled complementary error function ``exp(x**2) * erfc(x)``, without overflow (DLMF 7.2)."""
     return value("erfcx", input)
 
 
 @composite(method=False, out=True)
+@example("special.ndtr([0., 1.96]) -> [0.5000, 0.9750]")
 def special_ndtr(input: Tensor) -> Tensor:
-    """Compute the cumulative distribution function (CDF) of the standard normal distribution.
-
-    >>> torch.special.ndtr(torch.tensor([0., 1.96]))
-    tensor([0.5000, 0.9750])
-    """
+    """Compute the cumulative distribution function (CDF) of the standard normal distribution."""
     return erfc(input * -SQRT_HALF) * 0.5
 
 
@@ -271,12 +235,9 @@ def special_ndtri(input: Tensor) -> Tensor:
 
 
 @special(symbol="ln Φ", half=UNSUPPORTED, input="g / special_erfcx(input * -SQRT_HALF) * SQRT_2_OVER_PI")
+@example("special.log_ndtr([0., -20.]) -> [  -0.6931, -203.9172]")
 def special_log_ndtr(input: Tensor) -> Tensor:
-    """Compute the logarithm of the standard normal CDF ``ndtr``, accurate where that is tiny.
-
-    >>> torch.special.log_ndtr(torch.tensor([0., -20.]))
-    tensor([  -0.6931, -203.9172])
-    """
+    """Compute the logarithm of the standard normal CDF ``ndtr``, accurate where that is tiny."""
     return value("log_ndtr", input)
 
 
@@ -288,13 +249,11 @@ def special_log_ndtr(input: Tensor) -> Tensor:
     input="where((input >= (eps or 0)) & (input <= 1 - (eps or 0)), g / (input * (1 - input)), "
     "zeros_of(g) * (NAN if eps is None else 0))",
 )
+@example("logit([0.5, 0.9, 1.], eps=0.01) -> [0.0000, 2.1972, 4.5951]")
 def logit(input: Tensor, eps: float | None = None) -> Tensor:
     """Compute the logit ``log(x / (1 - x))``, the inverse of the sigmoid.
 
     :param eps: clamp the input to [eps, 1 - eps] first; None for nan outside [0, 1].
-
-    >>> torch.logit(torch.tensor([0.5, 0.9, 1.]), eps=0.01)
-    tensor([0.0000, 2.1972, 4.5951])
     """
     if eps is None:
         return precise.log(input / (1 - input))
@@ -306,12 +265,9 @@ NAN = math.nan
 
 
 @special(symbol="entr", input="-g * (log(input) + 1)")
+@example("special.entr([-1., 0., 0.5]) -> [  -inf, 0.0000, 0.3466]")
 def special_entr(input: Tensor) -> Tensor:
-    """Compute the entropy ``-x * log(x)`` of each element: 0 at 0, -inf below.
-
-    >>> torch.special.entr(torch.tensor([-1., 0., 0.5]))
-    tensor([  -inf, 0.0000, 0.3466])
-    """
+    """Compute the entropy ``-x * log(x)`` of each element: 0 at 0, -inf below."""
     return value("entr", input)
 
 
@@ -325,12 +281,9 @@ def _times(factor: Any, logarithm: Any, of: Any) -> Any:
 @real_function(
     symbol="x ln y", input="xlogy(where((input == 0) & (other <= 0), zeros_of(g), g), other)", other="g * input / other"
 )
+@example("xlogy([0., 2.], [0., 2.]) -> [0.0000, 1.3863]")
 def xlogy(input: Tensor | Number, other: Tensor | Number) -> Tensor:
-    """Compute ``input * log(other)``: 0 where ``input`` is 0, unless ``other`` is nan.
-
-    >>> torch.xlogy(torch.tensor([0., 2.]), torch.tensor([0., 2.]))
-    tensor([0.0000, 1.3863])
-    """
+    """Compute ``input * log(other)``: 0 where ``input`` is 0, unless ``other`` is nan."""
     return _times(input, precise.log(other), other)
 
 
@@ -339,10 +292,7 @@ def xlogy(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     input="special_xlog1py(where((input == 0) & (other <= -1), zeros_of(g), g), other)",
     other="g * input / (other + 1)",
 )
+@example("special.xlog1py([0., 2.], [-1., 1.]) -> [0.0000, 1.3863]")
 def special_xlog1py(input: Tensor | Number, other: Tensor | Number) -> Tensor:
-    """Compute ``input * log1p(other)``: 0 where ``input`` is 0, unless ``other`` is nan.
-
-    >>> torch.special.xlog1py(torch.tensor([0., 2.]), torch.tensor([-1., 1.]))
-    tensor([0.0000, 1.3863])
-    """
+    """Compute ``input * log1p(other)``: 0 where ``input`` is 0, unless ``other`` is nan."""
     return _times(input, precise.log1p(other), other)

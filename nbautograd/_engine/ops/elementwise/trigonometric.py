@@ -12,77 +12,58 @@ from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops._internal import complex_array, ratio  # noqa: F401 - formulas name it
 from nbautograd._engine.ops.elementwise.complex import check_parts
 from nbautograd._engine.ops.elementwise.exp_log import rsqrt  # noqa: F401 - formulas name it
+from nbautograd._engine.ops.queries import example
 
 # -- trigonometric functions -----------------------------------------------------------------------------------------
 
 
 @elementwise(symbol="sin", floating=True, input="g * conj(cos(input))")
+@example("sin([0.]) -> [0.]")
 def sin(input: Tensor) -> Tensor:
-    """Compute the sine of each element, an angle in radians.
-
-    >>> torch.sin(torch.tensor([0.]))
-    tensor([0.])
-    """
+    """Compute the sine of each element, an angle in radians."""
     return precise.sin(input)
 
 
 @elementwise(symbol="cos", floating=True, input="-g * conj(sin(input))")
+@example("cos([0.]) -> [1.]")
 def cos(input: Tensor) -> Tensor:
-    """Compute the cosine of each element, an angle in radians.
-
-    >>> torch.cos(torch.tensor([0.]))
-    tensor([1.])
-    """
+    """Compute the cosine of each element, an angle in radians."""
     return precise.cos(input)
 
 
 @elementwise(symbol="tan", floating=True, input="g * conj(1 + result * result)")
+@example("tan([0.]) -> [0.]")
 def tan(input: Tensor) -> Tensor:
-    """Compute the tangent of each element, an angle in radians.
-
-    >>> torch.tan(torch.tensor([0.]))
-    tensor([0.])
-    """
+    """Compute the tangent of each element, an angle in radians."""
     return precise.tan(input)
 
 
 @elementwise(symbol="asin", floating=True, input="g * conj(rsqrt(1 - input * input))")
+@example("asin([1.]) -> [1.5708]")
 def asin(input: Tensor) -> Tensor:
-    """Compute the inverse sine (arcsine) of each element, in radians; nan outside [-1, 1].
-
-    >>> torch.asin(torch.tensor([1.]))
-    tensor([1.5708])
-    """
+    """Compute the inverse sine (arcsine) of each element, in radians; nan outside [-1, 1]."""
     return precise.arcsin(input)
 
 
 @elementwise(symbol="acos", floating=True, input="-g * conj(rsqrt(1 - input * input))")
+@example("acos([1.]) -> [0.]")
 def acos(input: Tensor) -> Tensor:
-    """Compute the inverse cosine (arccosine) of each element, in radians; nan outside [-1, 1].
-
-    >>> torch.acos(torch.tensor([1.]))
-    tensor([0.])
-    """
+    """Compute the inverse cosine (arccosine) of each element, in radians; nan outside [-1, 1]."""
     return precise.arccos(input)
 
 
 @elementwise(symbol="atan", floating=True, input="g / conj(input * input + 1)")
+@example("atan([1.]) -> [0.7854]")
 def atan(input: Tensor) -> Tensor:
-    """Compute the inverse tangent (arctangent) of each element, in radians.
-
-    >>> torch.atan(torch.tensor([1.]))
-    tensor([0.7854])
-    """
+    """Compute the inverse tangent (arctangent) of each element, in radians."""
     return precise.arctan(input)
 
 
 @elementwise(
-    symbol="atan2",
-    accepts="bif",
-    floating=True,
+    symbol="atan2", accepts="bif", floating=True,
     input="g * ratio(other, input * input + other * other)",
     other="-g * ratio(input, input * input + other * other)",
-)
+)  # fmt: skip
 def atan2(input: Tensor, other: Tensor) -> Tensor:
     """Compute the inverse tangent of ``input / other`` in the right quadrant, in radians: the angle of (other, input).
 
@@ -97,32 +78,23 @@ def atan2(input: Tensor, other: Tensor) -> Tensor:
     floating=True,
     input="g * conj(ratio(PI * input * cos(PI * input) - sin(PI * input), PI * input * input))",
 )
+@example("sinc([0., 0.5]) -> [1.0000, 0.6366]")
 def sinc(input: Tensor) -> Tensor:
-    """Compute the normalized sinc function ``sin(πx) / (πx)``: 1 at 0.
-
-    >>> torch.sinc(torch.tensor([0., 0.5]))
-    tensor([1.0000, 0.6366])
-    """
+    """Compute the normalized sinc function ``sin(πx) / (πx)``: 1 at 0."""
     return np.sinc(input)
 
 
 @elementwise(symbol="°→rad", floating=True, accepts="bif", input="g * (PI / 180)")
+@example("deg2rad([180.]) -> [3.1416]")
 def deg2rad(input: Tensor) -> Tensor:
-    """Convert degrees to radians.
-
-    >>> torch.deg2rad(torch.tensor([180.]))
-    tensor([3.1416])
-    """
+    """Convert degrees to radians."""
     return input * (PI / 180)
 
 
 @elementwise(symbol="rad→°", floating=True, accepts="bif", input="g * (180 / PI)")
+@example("rad2deg([3.14159265]) -> [180.]")
 def rad2deg(input: Tensor) -> Tensor:
-    """Convert radians to degrees.
-
-    >>> torch.rad2deg(torch.tensor([3.14159265]))
-    tensor([180.])
-    """
+    """Convert radians to degrees."""
     return input * (180 / PI)
 
 
@@ -130,65 +102,47 @@ def rad2deg(input: Tensor) -> Tensor:
 
 
 @elementwise(symbol="sinh", floating=True, input="g * conj(cosh(input))")
+@example("sinh([0.]) -> [0.]")
 def sinh(input: Tensor) -> Tensor:
-    """Compute the hyperbolic sine of each element.
-
-    >>> torch.sinh(torch.tensor([0.]))
-    tensor([0.])
-    """
+    """Compute the hyperbolic sine of each element."""
     return precise.sinh(input)
 
 
 @elementwise(symbol="cosh", floating=True, input="g * conj(sinh(input))")
+@example("cosh([0.]) -> [1.]")
 def cosh(input: Tensor) -> Tensor:
-    """Compute the hyperbolic cosine of each element.
-
-    >>> torch.cosh(torch.tensor([0.]))
-    tensor([1.])
-    """
+    """Compute the hyperbolic cosine of each element."""
     return precise.cosh(input)
 
 
 @no_method(
-    node="TanhBackwardBackward0",
-    symbol="tanh′",
-    kind=POINTWISE,
-    out=False,
+    node="TanhBackwardBackward0", symbol="tanh′", kind=POINTWISE, out=False,
     slope="tanh_slope(g, conj(value))",
     value="-2 * (g * conj(slope * value))",
-)
+)  # fmt: skip
 def tanh_slope(slope: Tensor, value: Tensor) -> Tensor:
     """Compute the vjp of tanh, from its value: ``slope * (1 - value**2)``."""
     return slope * (1 - value * value)
 
 
 @elementwise(symbol="tanh", floating=True, input="tanh_slope(g, conj(result))")
+@example("tanh([0., 1.]) -> [0.0000, 0.7616]")
 def tanh(input: Tensor) -> Tensor:
-    """Compute the hyperbolic tangent of each element.
-
-    >>> torch.tanh(torch.tensor([0., 1.]))
-    tensor([0.0000, 0.7616])
-    """
+    """Compute the hyperbolic tangent of each element."""
     return precise.tanh(input)
 
 
 @elementwise(symbol="asinh", floating=True, input="g * conj(rsqrt(input * input + 1))")
+@example("asinh([0.]) -> [0.]")
 def asinh(input: Tensor) -> Tensor:
-    """Compute the inverse hyperbolic sine of each element.
-
-    >>> torch.asinh(torch.tensor([0.]))
-    tensor([0.])
-    """
+    """Compute the inverse hyperbolic sine of each element."""
     return precise.arcsinh(input)
 
 
 @elementwise(symbol="acosh", floating=True, input="g * conj(half_plane(input) * rsqrt(input * input - 1))")
+@example("acosh([1.]) -> [0.]")
 def acosh(input: Tensor) -> Tensor:
-    """Compute the inverse hyperbolic cosine of each element; nan below 1.
-
-    >>> torch.acosh(torch.tensor([1.]))
-    tensor([0.])
-    """
+    """Compute the inverse hyperbolic cosine of each element; nan below 1."""
     return precise.arccosh(input)
 
 
@@ -200,12 +154,9 @@ def half_plane(input: Tensor) -> Tensor:
 
 
 @elementwise(symbol="atanh", floating=True, input="g / conj(1 - input * input)")
+@example("atanh([0.]) -> [0.]")
 def atanh(input: Tensor) -> Tensor:
-    """Compute the inverse hyperbolic tangent of each element; nan outside [-1, 1].
-
-    >>> torch.atanh(torch.tensor([0.]))
-    tensor([0.])
-    """
+    """Compute the inverse hyperbolic tangent of each element; nan outside [-1, 1]."""
     return precise.arctanh(input)
 
 
@@ -214,26 +165,22 @@ alias(arccos=acos, arccosh=acosh, arcsin=asin, arcsinh=asinh, arctan=atan, arcta
 
 
 @no_method(
-    symbol="r∠φ",
-    kind=POINTWISE,
-    accepts="f",
+    symbol="r∠φ", kind=POINTWISE, accepts="f",
     abs="real(g) * cos(angle) + imag(g) * sin(angle)",
     angle="(imag(g) * cos(angle) - real(g) * sin(angle)) * abs",
-)
+)  # fmt: skip
 def _polar(abs: Tensor, angle: Tensor) -> Tensor:
     """Build complex numbers from polar coordinates."""
     return complex_array(abs * precise.cos(angle), abs * precise.sin(angle))
 
 
 @composite(method=False, out=True)
+@example("polar([2.], [0.]) -> [2.+0.j]")
 def polar(abs: Tensor, angle: Tensor) -> Tensor:
     """Build complex numbers from polar coordinates: ``abs * (cos(angle) + i sin(angle))``.
 
     :param abs: float32 or float64, the same dtype as ``angle``; shapes are broadcast.
     :raises RuntimeError: the dtypes differ, or are not supported.
-
-    >>> torch.polar(torch.tensor([2.]), torch.tensor([0.]))
-    tensor([2.+0.j])
     """
     check_parts("polar", abs=abs, angle=angle)
     return _polar(abs, angle)

@@ -19,7 +19,7 @@ from nbautograd._engine.core.sparse import sparse_gradient, stored
 from nbautograd._engine.core.tensor import Tensor, array_of, wrap
 from nbautograd._engine.ops.creation.from_data import number_in
 from nbautograd._engine.ops.indexing.indexing import own
-from nbautograd._engine.ops.queries import Number
+from nbautograd._engine.ops.queries import Number, example
 from nbautograd._engine.ops.shape.broadcasting import expand, joint_shape
 from nbautograd._engine.ops.shape.shape import reshape
 from nbautograd._names.docstrings import described
@@ -62,21 +62,16 @@ def check_along(name: str, a: Any, dim: int, index: Any, src_shape: tuple[int, .
 
 
 @op(
-    symbol="gather",
-    out=True,
-    half=NATIVE,
+    symbol="gather", out=True, half=NATIVE,
     input="sparse_gather_back(g, input.shape, dim, index) if sparse_grad and input.shape and index.shape else "
     "gather_back(g, input.shape, dim, index)",
-)
+)  # fmt: skip
+@example("gather([[1, 2], [3, 4]], 1, [[0, 0], [1, 0]]) -> [[1, 1], [4, 3]]")
 def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
     """Gather elements along ``dim``: ``out[i][j] = input[index[i][j]][j]`` for ``dim=0``.
 
     :param sparse_grad: return a sparse gradient of ``input``, with the gathered elements.
     :raises RuntimeError: an index is out of bounds, or of another rank or dtype.
-
-    >>> torch.gather(torch.tensor([[1, 2], [3, 4]]), 1, torch.tensor([[0, 0], [1, 0]]))
-    tensor([[1, 1],
-            [4, 3]])
     """
     d = check_along("gather", input, dim, index)
     if not index.size:
@@ -137,15 +132,12 @@ def at_slices(dim: int, index: Any) -> tuple[Any, ...]:
 
 
 @op(symbol="index", out=True, half=NATIVE, input="index_select_back(g, input.shape, dim, index)")
+@example("index_select([[1, 2], [3, 4]], 0, [1, 1]) -> [[3, 4], [3, 4]]")
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """Return the slices at ``index`` along ``dim``, copied.
 
     :param index: 1-d, int32 or int64.
     :raises IndexError: an index is out of range, or the index has more dimensions.
-
-    >>> torch.index_select(torch.tensor([[1, 2], [3, 4]]), 0, torch.tensor([1, 1]))
-    tensor([[3, 4],
-            [3, 4]])
     """
     d = check_vector("index_select", input, dim, index)
     check_range("index_select", input, d, index)
@@ -167,14 +159,12 @@ def index_select_back(input: Tensor, shape: Any, dim: int, index: Tensor) -> Ten
 
 
 @composite(out=True)
+@example("take_along_dim([[10, 30, 20]], [[1]], dim=1) -> [[30]]")
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
     """Gather elements by indices along ``dim``, such as those of ``argmax`` and ``argsort``; shapes are broadcast.
 
     :param dim: by default the tensor is flattened. Along a dimension, negative indices count from the end.
     :raises RuntimeError: the indices are not int64, have another number of dimensions, or are out of range.
-
-    >>> torch.take_along_dim(torch.tensor([[10, 30, 20]]), torch.tensor([[1]]), dim=1)
-    tensor([[30]])
     """
     if indices._a.dtype.char not in ("lqp" if dim is not None else "lqpi"):  # without dim, gather's rule holds
         raise RuntimeError(
@@ -200,21 +190,17 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
 
 
 @op(
-    symbol="mask",
-    half=NATIVE,
-    inplace_method=True,
+    symbol="mask", half=NATIVE, inplace_method=True,
     input="sum_to(masked_fill(g, mask, 0), input.shape)",
     value="cast_back(where(mask, g, zeros_of(g)).sum(), numpy_dtype(value))",
-)
+)  # fmt: skip
+@example("[1., 2.].masked_fill([True, False], -1) -> [-1.,  2.]")
 def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number) -> Tensor:
     """Return ``input`` with ``value`` where ``mask`` is true.
 
     :param mask: a bool tensor, broadcast with ``input``.
     :param value: a number or a 0-d tensor.
     :raises RuntimeError: the mask is of another dtype, or does not broadcast.
-
-    >>> torch.tensor([1., 2.]).masked_fill(torch.tensor([True, False]), -1)
-    tensor([-1.,  2.])
     """
     if not hasattr(value, "dtype"):
         value = number_in(value, dtypes.of(input.dtype))
@@ -245,13 +231,11 @@ def check_mask(name: str, mask: Any) -> None:
 
 
 @op(symbol="mask", out=True, half=NATIVE, input="masked_back(g, input.shape, mask)")
+@example("masked_select([1, 2, 3], [True, False, True]) -> [1, 3]")
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """Return the elements where the bool tensor ``mask`` is true, as a 1-d tensor.
 
     :raises RuntimeError: the mask is of another dtype, or does not broadcast.
-
-    >>> torch.masked_select(torch.tensor([1, 2, 3]), torch.tensor([True, False, True]))
-    tensor([1, 3])
     """
     check_mask("masked_select", mask)
     shape = joint_shape([input.shape, mask.shape])
@@ -282,13 +266,11 @@ def joint(*shapes: tuple[int, ...]) -> tuple[int, ...]:
     input="sum_to(masked_fill(g, mask, 0), input.shape)",
     source="first_of(masked_select(g, mask), source.shape)",
 )
+@example("zeros(3).masked_scatter([True, False, True], [1., 2.]) -> [1., 0., 2.]")
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """Return a copy of ``input`` whose elements where ``mask`` is true are replaced by those of ``source``, in order.
 
     :raises RuntimeError: ``source`` has fewer elements than the mask selects, or another dtype.
-
-    >>> torch.zeros(3).masked_scatter(torch.tensor([True, False, True]), torch.tensor([1., 2.]))
-    tensor([1., 0., 2.])
     """
     check_mask("masked_scatter_", mask)
     if source.dtype != input.dtype:
@@ -328,13 +310,11 @@ def _check_places(name: str, a: Any, index: Any) -> None:
 
 
 @op(symbol="take", out=True, half=NATIVE, input="index_back(g, flat(input.shape), (index,)).reshape(input.shape)")
+@example("take([[4, 3], [5, 6]], [0, 3]) -> [4, 6]")
 def take(input: Tensor, index: Tensor) -> Tensor:
     """Return elements at flat indices: ``input.flatten()[index]``, in the shape of ``index``.
 
     :raises IndexError: an index is out of range.
-
-    >>> torch.take(torch.tensor([[4, 3], [5, 6]]), torch.tensor([0, 3]))
-    tensor([4, 6])
     """
     _check_places("take", input, index)
     return row_major(input.reshape((-1,))[index])
@@ -351,15 +331,12 @@ def flat(shape: tuple[int, ...]) -> tuple[int]:
     input="g if accumulate else put(g, index, zeros_of(take(g, index)))",
     source="take(g, index).reshape(source.shape)",
 )
+@example("put([[4, 3], [6, 7]], [1, 3], [9, 10]) -> [[ 4,  9], [ 6, 10]]")
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
     """Return a copy with the elements at flat indices replaced by those of ``source``.
 
     :param accumulate: add instead of replacing; indices that occur twice are added twice.
     :raises IndexError: an index is out of range, or ``source`` has another number of elements.
-
-    >>> torch.put(torch.tensor([[4, 3], [6, 7]]), torch.tensor([1, 3]), torch.tensor([9, 10]))
-    tensor([[ 4,  9],
-            [ 6, 10]])
     """
     if source.dtype != input.dtype:
         raise RuntimeError(
@@ -385,13 +362,9 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
 
 
 @composite()
+@example("nonzero([0, 5, 0, 7]) -> [[1], [3]]")
 def nonzero(input: Tensor, *, as_tuple: bool = False, out: Tensor | None = None) -> Any:
-    """Return the indices of the nonzero elements, shape (count, ndim); or a tuple with one tensor per dimension.
-
-    >>> torch.nonzero(torch.tensor([0, 5, 0, 7]))
-    tensor([[1],
-            [3]])
-    """
+    """Return the indices of the nonzero elements, shape (count, ndim); or a tuple with one tensor per dimension."""
     if as_tuple and out is not None:
         raise RuntimeError("nonzero does not support the out kwarg when as_tuple is True")
     refuse_dynamic("nonzero", input)
@@ -403,14 +376,12 @@ def nonzero(input: Tensor, *, as_tuple: bool = False, out: Tensor | None = None)
 
 
 @described
+@example("unravel_index([3, 5], (2, 3)) -> ([1, 1], [0, 2])")
 def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, ...]:
     """Convert flat indices to a tuple of index tensors, one per dimension; indices out of range wrap around.
 
     :raises TypeError: the indices are not integers.
     :raises ValueError: a length is negative.
-
-    >>> torch.unravel_index(torch.tensor([3, 5]), (2, 3))
-    (tensor([1, 1]), tensor([0, 2]))
     """
     if not isinstance(indices, Tensor) or indices._a.dtype.kind not in "iu":
         kind = indices.dtype if isinstance(indices, Tensor) else type(indices).__name__

@@ -16,7 +16,7 @@ from nbautograd._engine.ops.creation.from_data import number_in
 from nbautograd._engine.ops.indexing.gather import at_slices, check_range, check_vector, numpy_dtype  # noqa: F401 - formulas name some
 from nbautograd._engine.ops.indexing.indexing import own
 from nbautograd._engine.ops.indexing.scatter import EXTREME, MEAN, PROD, REDUCTIONS, refuse_complex_gradient
-from nbautograd._engine.ops.queries import Number
+from nbautograd._engine.ops.queries import Number, example
 from nbautograd.errors import UnsupportedDtypeError
 
 
@@ -55,20 +55,15 @@ def _lines(a: Any) -> Any:
 
 
 @op(
-    symbol="index +",
-    inplace_method=True,
-    out=True,
+    symbol="index +", inplace_method=True, out=True,
     input="g",
     source="index_select(g, dim, index).reshape(source.shape) * alpha",
-)
+)  # fmt: skip
+@example("zeros(2, 2).index_add(0, [1, 1], torch.ones(2, 2)) -> [[0., 0.], [2., 2.]]")
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Number = 1) -> Tensor:
     """Return a copy of ``input`` with ``alpha * source`` added to the slices at ``index`` along ``dim``.
 
     :raises RuntimeError: an index is out of bounds, or a shape or a dtype differs.
-
-    >>> torch.zeros(2, 2).index_add(0, torch.tensor([1, 1]), torch.ones(2, 2))
-    tensor([[0., 0.],
-            [2., 2.]])
     """
     d = _check_slices("index_add_", input, dim, index, source, IndexError if input.ndim < 2 else RuntimeError)
     if isinstance(alpha, float) and input.dtype.kind in "iub":
@@ -83,21 +78,15 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
 
 
 @op(
-    symbol="index =",
-    inplace_method=True,
-    out=True,
-    half=NATIVE,
+    symbol="index =", inplace_method=True, out=True, half=NATIVE,
     input="index_fill(g, dim, index, 0)",
     source="index_select(g, dim, index).reshape(source.shape)",
-)
+)  # fmt: skip
+@example("zeros(2, 2).index_copy(0, [1], torch.ones(1, 2)) -> [[0., 0.], [1., 1.]]")
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     """Return a copy of ``input`` with the slices at ``index`` along ``dim`` replaced by those of ``source``.
 
     :raises IndexError: an index is out of bounds, or the number of slices differs.
-
-    >>> torch.zeros(2, 2).index_copy(0, torch.tensor([1]), torch.ones(1, 2))
-    tensor([[0., 0.],
-            [1., 1.]])
     """
     d = _check_slices("index_copy_", input, dim, index, source)
     output = own(input)
@@ -106,21 +95,16 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
 
 
 @op(
-    symbol="index =",
-    half=NATIVE,
-    inplace_method=True,
+    symbol="index =", half=NATIVE, inplace_method=True,
     input="index_fill(g, dim, index, 0)",
     value="cast_back(index_select(g, dim, once(index, input.shape, dim)).sum(), numpy_dtype(value))",
-)
+)  # fmt: skip
+@example("zeros(2, 2).index_fill(0, [1], 5) -> [[0., 0.], [5., 5.]]")
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Tensor | Number) -> Tensor:
     """Return a copy of ``input`` with the slices at ``index`` along ``dim`` filled with one value.
 
     :param value: a number or a 0-d tensor.
     :raises IndexError: an index is out of bounds.
-
-    >>> torch.zeros(2, 2).index_fill(0, torch.tensor([1]), 5)
-    tensor([[0., 0.],
-            [5., 5.]])
     """
     if getattr(value, "ndim", 0):
         raise RuntimeError(
@@ -168,6 +152,7 @@ def _index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor) -> int
 
 
 @composite(inplace_method=True, out=True)
+@example('ones(2).index_reduce(0, [0, 0], [2., 3.], "prod") -> [6., 1.]')
 def index_reduce(
     input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
@@ -177,9 +162,6 @@ def index_reduce(
     :param include_self: include the slices of ``input`` in the reduction.
     :raises RuntimeError: a shape or a dtype differs, or ``reduce`` is unknown.
     :raises IndexError: an index is out of bounds.
-
-    >>> torch.ones(2).index_reduce(0, torch.tensor([0, 0]), torch.tensor([2., 3.]), "prod")
-    tensor([6., 1.])
     """
     if reduce not in INDEX_REDUCTIONS:
         raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
@@ -194,5 +176,4 @@ def index_reduce(
     refuse_complex_gradient("index_reduce", input, source)
     if input.is_complex() and not include_self:
         raise UnsupportedDtypeError("index_reduce", input.dtype, "bif")
-    places = spread_index(index, source._a.shape, d)
-    return INDEX_REDUCTIONS[reduce](input, d, places, source, include_self)
+    return INDEX_REDUCTIONS[reduce](input, d, spread_index(index, source._a.shape, d), source, include_self)

@@ -60,14 +60,10 @@ def _width(item: Any) -> int:
     return 1
 
 
-def _as_tuple(key: Any) -> Any:
-    """Return the index as a tuple; a list is treated as a tuple where PyTorch does so."""
+def _as_tuple(key: list[Any]) -> Any:
+    """Return a list as a tuple where PyTorch treats it so."""
     several = (Tensor, slice, list, tuple, range, np.ndarray)
-    if (
-        isinstance(key, list)
-        and len(key) < 32
-        and any(k is None or k is Ellipsis or isinstance(k, several) for k in key)
-    ):
+    if len(key) < 32 and any(k is None or k is Ellipsis or isinstance(k, several) for k in key):
         warn(
             "Using a non-tuple sequence for multidimensional indexing is deprecated; use x[tuple(key)] instead of "
             "x[key], or x[torch.tensor(key)] where one index of several dimensions is meant."
@@ -187,18 +183,13 @@ def _bounds(item: slice, length: int) -> tuple[int, int, int]:
     return start, max(start, stop), step
 
 
-def view_alias(x: Tensor) -> Tensor:
-    """Return an alias of the tensor: a view of all of it."""
-    return _alias(x)
-
-
-Tensor._alias = view_alias
-
-
 @no_method(symbol="alias", kind=VIEW, input="g")
 def _alias(input: Tensor) -> Tensor:
     """Return an array with the same memory."""
     return input.view()
+
+
+Tensor._alias = view_alias = _alias
 
 
 @checks_values

@@ -9,16 +9,13 @@ from nbautograd._engine.arrays.indices import as_int64
 from nbautograd._engine.compiler.op import composite, op
 from nbautograd._engine.core.batched import looks_at_elements
 from nbautograd._engine.core.tensor import Tensor, wrap
+from nbautograd._engine.ops.queries import example
 
 
 @op()
+@example("argwhere([0, 5, 7]) -> [[1], [2]]")
 def argwhere(input: Tensor) -> Tensor:
-    """Return the indices of the nonzero elements, shape (count, ndim).
-
-    >>> torch.argwhere(torch.tensor([0, 5, 7]))
-    tensor([[1],
-            [2]])
-    """
+    """Return the indices of the nonzero elements, shape (count, ndim)."""
     if not input.ndim and not backend.is_bare(input):
         return np.zeros_like(input, np.int64, shape=(int(input != 0), 0))
     return as_int64(np.stack(np.nonzero(input))).T
@@ -26,15 +23,11 @@ def argwhere(input: Tensor) -> Tensor:
 
 @composite()
 @looks_at_elements
+@example("nonzero_static([0, 5, 7], size=3) -> [[ 1], [ 2], [-1]]")
 def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     """Return the indices of the first ``size`` nonzero elements, shape (size, ndim), padded with ``fill_value``.
 
     :raises RuntimeError: size is negative.
-
-    >>> torch.nonzero_static(torch.tensor([0, 5, 7]), size=3)
-    tensor([[ 1],
-            [ 2],
-            [-1]])
     """
     if size < 0:
         raise RuntimeError(f"nonzero_static: 'size' must be an non-negative integer, not {size}")

@@ -15,7 +15,7 @@ from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd._engine.ops.creation.from_data import number_as, number_in
 from nbautograd._engine.ops.indexing.gather import along, check_along
 from nbautograd._engine.ops.indexing.indexing import own
-from nbautograd._engine.ops.queries import Number
+from nbautograd._engine.ops.queries import Number, example
 from nbautograd._engine.ops.reduction.products import products_before
 from nbautograd._engine.ops.shape.broadcasting import expand
 from nbautograd._engine.ops.shape.joining import cat
@@ -61,12 +61,10 @@ def _check_rank(index: Any, src: Any) -> None:
 
 
 @no_method(
-    node="ScatterBackward0",
-    symbol="scatter",
-    half=NATIVE,
+    node="ScatterBackward0", symbol="scatter", half=NATIVE,
     input="zero_along(g, dim, index)",
     src="pad_like(gather(g, dim, index), src.shape)",
-)
+)  # fmt: skip
 def scatter_src(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """Compute ``scatter`` with a tensor ``src``."""
     _same_dtype("scatter", input, src, dim)
@@ -87,13 +85,11 @@ def zero_along(input: Tensor, dim: int, index: Tensor) -> Tensor:
 
 
 @op(symbol="scatter +", inplace_method=True, out=True, input="g", src="pad_like(gather(g, dim, index), src.shape)")
+@example("zeros(3).scatter_add(0, [0, 0, 2], torch.ones(3)) -> [2., 0., 1.]")
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """Return a copy of ``input`` with ``copy[index[i][j]][j] += src[i][j]`` for ``dim=0``, likewise for others.
 
     :raises RuntimeError: an index is out of bounds, a shape too large, or a dtype differs.
-
-    >>> torch.zeros(3).scatter_add(0, torch.tensor([0, 0, 2]), torch.ones(3))
-    tensor([2., 0., 1.])
     """
     _same_dtype("scatter_add", input, src, dim)
     _check_rank(index, src)
@@ -101,6 +97,7 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
 
 
 @composite(inplace_method=True, out=True)
+@example("zeros(2, 3).scatter(1, [[2], [0]], 5.) -> [[0., 0., 5.], [5., 0., 0.]]")
 def scatter(
     input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None
 ) -> Tensor:
@@ -109,10 +106,6 @@ def scatter(
     :param src: a tensor at least as large as ``index``, or a number (also as ``value``).
     :param reduce: ``"add"`` or ``"multiply"`` instead of replacing.
     :raises RuntimeError: an index is out of bounds, a shape too large, or a dtype differs.
-
-    >>> torch.zeros(2, 3).scatter(1, torch.tensor([[2], [0]]), 5.)
-    tensor([[0., 0., 5.],
-            [5., 0., 0.]])
     """
     values = src if value is None else value
     if reduce not in (None, "add", "multiply"):
@@ -122,11 +115,8 @@ def scatter(
     if values is None:
         raise TypeError("scatter(): one of the arguments 'src' and 'value' must be given")
     if reduce is None:
-        return (
-            scatter_src(input, dim, index, values)
-            if isinstance(values, Tensor)
-            else scatter_value(input, dim, index, values)
-        )
+        write = scatter_src if isinstance(values, Tensor) else scatter_value
+        return write(input, dim, index, values)
     if not isinstance(values, Tensor):
         values = expand(number_as(values, input.dtype, input.device), *index._a.shape)
     elif values.dtype is not input.dtype:
@@ -224,10 +214,7 @@ def is_zero(input: Tensor) -> Tensor:
     return (input == 0).astype(input.dtype)
 
 
-SUM = {
-    "input": "g if include_self else zero_along(g, dim, index)",
-    "src": "pad_like(gather(g, dim, index), src.shape)",
-}
+SUM = {"input": "g if include_self else zero_along(g, dim, index)", "src": "pad_like(gather(g, dim, index), src.shape)"}
 
 
 @op(node="ScatterReduceBackward0", symbol="scatter Σ", method=False, **SUM)
@@ -280,15 +267,9 @@ def prod_back(g: Any, input: Any, dim: int, index: Any, src: Any, include_self: 
 
 @derivative_helper
 def beside_zeros(
-    g: Tensor,
-    for_input: Tensor,
-    for_src: Tensor,
-    input: Tensor,
-    dim: int,
-    index: Tensor,
-    src: Tensor,
-    include_self: bool,
-) -> tuple[Any, Any]:
+    g: Tensor, for_input: Tensor, for_src: Tensor, input: Tensor, dim: int, index: Tensor, src: Tensor,
+    include_self: bool
+) -> tuple[Any, Any]:  # fmt: skip
     """Return the gradients of ``prod_back``, computed so that products with a factor of 0 have derivatives.
 
     The product of the other factors is that of those before and those after, in a matrix with a row for each product
@@ -380,6 +361,7 @@ def refuse_complex_gradient(name: str, input: Tensor, src: Tensor) -> None:
 
 
 @composite(inplace_method=True, out=True)
+@example('ones(2).scatter_reduce(0, [0, 0, 1], [2., 3., 4.], "prod") -> [6., 4.]')
 def scatter_reduce(
     input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
@@ -388,9 +370,6 @@ def scatter_reduce(
     :param reduce: ``"sum"``, ``"prod"``, ``"mean"``, ``"amax"`` or ``"amin"``.
     :param include_self: include the elements of ``input`` in the reduction.
     :raises RuntimeError: an index is out of bounds, a shape too large, a dtype differs, or ``reduce`` is unknown.
-
-    >>> torch.ones(2).scatter_reduce(0, torch.tensor([0, 0, 1]), torch.tensor([2., 3., 4.]), "prod")
-    tensor([6., 4.])
     """
     if reduce not in REDUCTIONS:
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")

@@ -10,6 +10,7 @@ from nbautograd._engine.arrays.strides import Geometry, restride
 from nbautograd._engine.compiler.op import NATIVE, composite, no_method, op
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.indexing.indexing import own
+from nbautograd._engine.ops.queries import example
 from nbautograd._engine.ops.shape.as_strided import check_inside
 from nbautograd._engine.ops.shape.slicing import as_strided_back, on_diagonal, part, stretch  # noqa: F401 - formulas name some
 from nbautograd.errors import warn
@@ -40,20 +41,15 @@ def _overwrite(region: Any, src: Any) -> None:
 
 
 @op(
-    symbol="select =",
-    real_only=True,
-    half=NATIVE,
+    symbol="select =", real_only=True, half=NATIVE,
     input="select_scatter(g, zeros_of(select(g, dim, index)), dim, index)",
     src="cast_back(select(g, dim, index), src.dtype)",
-)
+)  # fmt: skip
+@example("zeros(2, 2).select_scatter(torch.ones(2), 0, 1) -> [[0., 0.], [1., 1.]]")
 def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     """Return a copy of ``input`` with ``copy.select(dim, index)`` replaced by ``src``.
 
     :raises RuntimeError: ``src`` has another shape.
-
-    >>> torch.zeros(2, 2).select_scatter(torch.ones(2), 0, 1)
-    tensor([[0., 0.],
-            [1., 1.]])
     """
     d = dimension(dim, input.ndim)
     if not input.ndim:
@@ -64,22 +60,17 @@ def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
 
 
 @op(
-    symbol="slice =",
-    real_only=True,
-    out=True,
-    half=NATIVE,
+    symbol="slice =", real_only=True, out=True, half=NATIVE,
     input="slice_scatter(g, zeros_of(slice_(g, dim % input.ndim, start, end, step)), dim, start, end, step)",
     src="cast_back(slice_(g, dim % input.ndim, start, end, step), src.dtype)",
-)
+)  # fmt: skip
+@example("zeros(4).slice_scatter(torch.ones(2), start=1, end=3) -> [0., 1., 1., 0.]")
 def slice_scatter(
     input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
 ) -> Tensor:
     """Return a copy of ``input`` with the slice ``start:end:step`` of a dimension replaced by ``src``.
 
     :raises RuntimeError: ``src`` has another shape.
-
-    >>> torch.zeros(4).slice_scatter(torch.ones(2), start=1, end=3)
-    tensor([0., 1., 1., 0.])
     """
     d = dimension(dim, input.ndim)
     if not input.ndim:
@@ -96,14 +87,11 @@ def slice_scatter(
     input="diagonal_scatter(g, zeros_of(diagonal(g, offset, dim1, dim2)), offset, dim1, dim2)",
     src="cast_back(diagonal(g, offset, dim1, dim2), src.dtype)",
 )
+@example("zeros(2, 2).diagonal_scatter(torch.ones(2)) -> [[1., 0.], [0., 1.]]")
 def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """Return a copy of ``input`` with ``copy.diagonal(offset, dim1, dim2)`` replaced by ``src``.
 
     :raises RuntimeError: ``src`` has another shape.
-
-    >>> torch.zeros(2, 2).diagonal_scatter(torch.ones(2))
-    tensor([[1., 0.],
-            [0., 1.]])
     """
     return _written(input, lambda a: on_diagonal(a, offset, dim1, dim2), src)
 
@@ -131,12 +119,10 @@ def as_strided_scatter(input: Tensor, src: Tensor, size: Any, stride: Any, stora
 
 
 @no_method(
-    node="AsStridedScatterBackward0",
-    symbol="strides =",
-    half=NATIVE,
+    node="AsStridedScatterBackward0", symbol="strides =", half=NATIVE,
     input="strided_scatter(g, zeros_of(strided_gather(g, view, home, length)), view, home, length)",
     src="cast_back(strided_gather(g, view, home, length), src.dtype)",
-)
+)  # fmt: skip
 def strided_scatter(input: Tensor, src: Tensor, view: Any, home: Any, length: int) -> Tensor:
     """Return a copy of ``input``, which has the layout ``home``, with the elements of the strided ``view`` replaced."""
     result = stride_tools.laid_out(input, home, length)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from nbautograd._engine.arrays.strides import row_major
 from nbautograd._engine.compiler.op import composite, no_method
 from nbautograd._engine.core.tensor import Tensor, wrap_known
 from nbautograd._engine.ops._internal import axes, count, pairwise_sum, ratio, summed, upcast_half  # noqa: F401 - formulas name ratio
-from nbautograd._engine.ops.queries import check_tensors
+from nbautograd._engine.ops.queries import check_tensors, example
 from nbautograd._engine.ops.reduction.minmax import check
 from nbautograd.errors import DtypeError
 
@@ -109,12 +108,9 @@ def vector_norm(input: Tensor, p: float = 2, dim: Dims = None, keepdim: bool = F
 
 
 @composite()
+@example("dist([1., 5.], [4., 1.]) -> tensor(5.)")
 def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
-    """Return the p-norm of ``input - other``.
-
-    >>> torch.dist(torch.tensor([1., 5.]), torch.tensor([4., 1.]))
-    tensor(5.)
-    """
+    """Return the p-norm of ``input - other``."""
     check_tensors("dist", input=input, other=other)
     difference = input - other
     if difference.dtype.rank < 2:
@@ -124,14 +120,11 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
 
 
 @composite(inplace_method=True, out=True)
+@example("renorm([[3., 4.], [0.3, 0.4]], 2, 0, 1.) -> [[0.6000, 0.8000], [0.3000, 0.4000]]")
 def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     """Scale each slice along ``dim`` whose p-norm exceeds ``maxnorm`` down to it.
 
     :raises RuntimeError: ``input`` has fewer than two dimensions, or p or maxnorm are negative.
-
-    >>> torch.renorm(torch.tensor([[3., 4.], [0.3, 0.4]]), 2, 0, 1.)
-    tensor([[0.6000, 0.8000],
-            [0.3000, 0.4000]])
     """
     ndim = input._a.ndim
     if input.dtype.rank < 2:
@@ -192,15 +185,14 @@ def _length(difference: Tensor, p: float) -> Tensor:
     return vector_norm(difference, p, -1)
 
 
-MODES: dict[str, Callable[[int], bool]] = {
-    "use_mm_for_euclid_dist_if_necessary": lambda rows: rows > 25,
-    "use_mm_for_euclid_dist": lambda rows: True,
-    "donot_use_mm_for_euclid_dist": lambda rows: False,
-}
-"""For each mode: returns True if Euclidean distances between that many points are computed by a matrix product."""
+MODES = {
+    "use_mm_for_euclid_dist_if_necessary": 26, "use_mm_for_euclid_dist": 0, "donot_use_mm_for_euclid_dist": math.inf,
+}  # fmt: skip
+"""For each mode: the number of points from which on Euclidean distances are computed by a matrix product."""
 
 
 @composite(method=False)
+@example("cdist([[0., 0.]], [[3., 4.], [0., 1.]]) -> [[5., 1.]]")
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: Any = "use_mm_for_euclid_dist_if_necessary") -> Tensor:
     """Compute the p-norm distance between each row of ``x1`` and each row of ``x2``.
 
@@ -210,9 +202,6 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: Any = "use_mm_fo
     :returns: shape (..., P, R).
     :raises RuntimeError: the numbers of columns differ, the dtype is not floating, or p is negative.
     :raises ValueError: the mode is unknown.
-
-    >>> torch.cdist(torch.tensor([[0., 0.]]), torch.tensor([[3., 4.], [0., 1.]]))
-    tensor([[5., 1.]])
     """
     _check_points(x1, x2)
     a, b = x1._a.shape, x2._a.shape
@@ -221,7 +210,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: Any = "use_mm_fo
         raise RuntimeError(f"cdist only supports non-negative p values, not {p}")
     if compute_mode not in MODES:
         raise ValueError(f"{compute_mode} is not a valid value for compute_mode: expected one of {', '.join(MODES)}")
-    if p == 2 and MODES[compute_mode](max(a[-2], b[-2])) and x1._a.size and x2._a.size:
+    if p == 2 and max(a[-2], b[-2]) >= MODES[compute_mode] and x1._a.size and x2._a.size:
         batch = np.broadcast_shapes(a[:-2], b[:-2])
         flat = [x.expand(*batch, *x._a.shape[-2:]).reshape(-1, *x._a.shape[-2:]) for x in (x1, x2)]
         return euclidean_distances(*flat).reshape(*batch, a[-2], b[-2])
@@ -244,15 +233,13 @@ def _check_points(x1: Tensor, x2: Tensor) -> None:
 
 
 @composite(method=False)
+@example("pdist([[0., 0.], [3., 4.], [0., 1.]]) -> [5.0000, 1.0000, 4.2426]")
 def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     """Compute the p-norm distance between each pair of rows, in the order (0, 1), (0, 2), ..., (1, 2), ...
 
     :param input: shape (N, M).
     :returns: shape (N (N - 1) / 2,).
     :raises RuntimeError: ``input`` is not 2-d, or not floating.
-
-    >>> torch.pdist(torch.tensor([[0., 0.], [3., 4.], [0., 1.]]))
-    tensor([5.0000, 1.0000, 4.2426])
     """
     if input._a.ndim != 2:
         raise RuntimeError(f"pdist only supports 2D tensors, got: {input._a.ndim}D")

@@ -16,6 +16,7 @@ from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops._internal import added, axes, pairwise_sum, reduced_shape  # noqa: F401 - formulas name some
 from nbautograd._engine.ops.elementwise.selection import maximum, minimum
 from nbautograd._engine.ops.indexing.gather import gather_back  # noqa: F401 - a formula names it
+from nbautograd._engine.ops.queries import example
 
 Dims = int | tuple[int, ...] | list[int] | None
 
@@ -101,12 +102,9 @@ def min_over(input: Tensor, dim: int, keepdim: bool = False) -> Any:
 
 
 @composite(out=True, keeps=True)
+@example("max([1., 3., 2.]) -> tensor(3.)")
 def max(input: Tensor, dim: Int | Tensor = None, keepdim: bool = False, *, other: Tensor | None = None) -> Any:
-    """Return the maximum of all elements, the maxima along ``dim`` with their indices, or the elementwise maximum.
-
-    >>> torch.max(torch.tensor([1., 3., 2.]))
-    tensor(3.)
-    """
+    """Return the maximum of all elements, the maxima along ``dim`` with their indices, or the elementwise maximum."""
     other = dim if isinstance(dim, Tensor) else other
     if other is not None:
         return maximum(input, other)
@@ -114,12 +112,9 @@ def max(input: Tensor, dim: Int | Tensor = None, keepdim: bool = False, *, other
 
 
 @composite(out=True, keeps=True)
+@example("min([1., 3., 2.]) -> tensor(1.)")
 def min(input: Tensor, dim: Int | Tensor = None, keepdim: bool = False, *, other: Tensor | None = None) -> Any:
-    """Return the minimum of all elements, the minima along ``dim`` with their indices, or the elementwise minimum.
-
-    >>> torch.min(torch.tensor([1., 3., 2.]))
-    tensor(1.)
-    """
+    """Return the minimum of all elements, the minima along ``dim`` with their indices, or the elementwise minimum."""
     other = dim if isinstance(dim, Tensor) else other
     if other is not None:
         return minimum(input, other)
@@ -131,34 +126,26 @@ SHARED = "spread(g, input.shape, dim, keepdim) * ties(input, spread(result, inpu
 
 
 @op(symbol="max", out=True, input=SHARED)
+@example("amax([[1., 4.], [3., 2.]], dim=1) -> [4., 3.]")
 def amax(input: Tensor, dim: Dims = (), keepdim: bool = False) -> Tensor:
-    """Return the maximum over ``dim``, by default of all elements; ties share the gradient.
-
-    >>> torch.amax(torch.tensor([[1., 4.], [3., 2.]]), dim=1)
-    tensor([4., 3.])
-    """
+    """Return the maximum over ``dim``, by default of all elements; ties share the gradient."""
     check("amax", input, dim)
     return row_major(input.max(axes(dim, input.ndim), None, keepdim))
 
 
 @op(symbol="min", out=True, input=SHARED)
+@example("amin([[1., 4.], [3., 2.]], dim=1) -> [1., 2.]")
 def amin(input: Tensor, dim: Dims = (), keepdim: bool = False) -> Tensor:
-    """Return the minimum over ``dim``, by default of all elements; ties share the gradient.
-
-    >>> torch.amin(torch.tensor([[1., 4.], [3., 2.]]), dim=1)
-    tensor([1., 2.])
-    """
+    """Return the minimum over ``dim``, by default of all elements; ties share the gradient."""
     check("amin", input, dim)
     return row_major(input.min(axes(dim, input.ndim), None, keepdim))
 
 
 @no_method(
-    node="AminmaxBackward0",
-    symbol="min, max",
-    many=True,
+    node="AminmaxBackward0", symbol="min, max", many=True,
     input="added(*(None if h is None else spread(h, input.shape, dim, keepdim) "
     "* ties(input, spread(r, input.shape, dim, keepdim), dim) for h, r in ((g[0], result[0]), (g[1], result[1]))))",
-)
+)  # fmt: skip
 def both_extremes(input: Tensor, dim: int | None, keepdim: bool) -> Any:
     """Return the minimum and the maximum."""
     check("aminmax", input, dim)
@@ -167,12 +154,9 @@ def both_extremes(input: Tensor, dim: int | None, keepdim: bool) -> Any:
 
 
 @composite(out=True)
+@example("aminmax([1., 3., 2.]).max -> tensor(3.)")
 def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> Any:
-    """Return the minimum and the maximum, of all elements or along ``dim``, as ``(min, max)``.
-
-    >>> torch.aminmax(torch.tensor([1., 3., 2.])).max
-    tensor(3.)
-    """
+    """Return the minimum and the maximum, of all elements or along ``dim``, as ``(min, max)``."""
     return return_type("aminmax")(both_extremes(input, dim, keepdim))
 
 
@@ -181,31 +165,22 @@ def _where_extreme(name: str, a: Any, dim: int | None, keepdim: bool) -> Any:
     check(name, a, dim)
     if a.dtype.kind == "b":
         raise RuntimeError(f"{name}(): does not support bool input")
-    if dim is None:
-        result = as_int64((a.argmax if name == "argmax" else a.argmin)())
-        return result.reshape((1,) * a.ndim) if keepdim else result
-    d = dimension(dim, a.ndim)
-    if not a.ndim:
+    d = None if dim is None else dimension(dim, a.ndim)
+    if d is not None and not a.ndim:
         return np.zeros_like(a, np.int64)
     result = as_int64((a.argmax if name == "argmax" else a.argmin)(d))
     return result.reshape(reduced_shape(a.shape, d)) if keepdim else result
 
 
 @op(out=True)
+@example("argmax([1., 3., 2.]) -> tensor(1)")
 def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
-    """Return the index of the maximum, in the flattened tensor or along ``dim``; of ties, the first.
-
-    >>> torch.argmax(torch.tensor([1., 3., 2.]))
-    tensor(1)
-    """
+    """Return the index of the maximum, in the flattened tensor or along ``dim``; of ties, the first."""
     return _where_extreme("argmax", input, dim, keepdim)
 
 
 @op(out=True)
+@example("argmin([2., 1., 3.]) -> tensor(1)")
 def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
-    """Return the index of the minimum, in the flattened tensor or along ``dim``; of ties, the first.
-
-    >>> torch.argmin(torch.tensor([2., 1., 3.]))
-    tensor(1)
-    """
+    """Return the index of the minimum, in the flattened tensor or along ``dim``; of ties, the first."""
     return _where_extreme("argmin", input, dim, keepdim)

@@ -15,7 +15,7 @@ from nbautograd._engine.ops.elementwise.selection import where
 from nbautograd._engine.ops.linalg._common import check_float, checked
 from nbautograd._engine.ops.linalg.solvers import linalg_inv_ex
 from nbautograd._engine.ops.linalg.svd import linalg_svdvals
-from nbautograd._engine.ops.queries import Number
+from nbautograd._engine.ops.queries import Number, example
 from nbautograd._engine.ops.reduction.distances import vector_norm
 from nbautograd.errors import DtypeError, ShapeError
 
@@ -49,6 +49,7 @@ def _dims(dim: Any) -> Any:
 
 
 @composite(method=False, out=True)
+@example("linalg.vector_norm([3., 4.]) -> tensor(5.)")
 def linalg_vector_norm(
     x: Tensor, ord: Number = 2, dim: Dims = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None
 ) -> Tensor:
@@ -57,17 +58,13 @@ def linalg_vector_norm(
     :param ord: a number; ``inf`` and ``-inf`` for the largest and smallest absolute value, 0 for the number of nonzero
         elements.
     :param dim: the dimension of the vectors, or several; None for all.
-
-    >>> torch.linalg.vector_norm(torch.tensor([3., 4.]))
-    tensor(5.)
     """
     name = "linalg.vector_norm"
     ord = check_option("linalg_vector_norm", "ord", ord, "Number", 1)
     if isinstance(ord, complex):
         raise RuntimeError(f"{name}: Expected a non-complex scalar as the order of norm.")
     x = _in_dtype(name, x, dtype)
-    dim, p = _dims(dim), float(ord)
-    return vector_norm(x, p, dim, keepdim)
+    return vector_norm(x, float(ord), _dims(dim), keepdim)
 
 
 # -- matrices --------------------------------------------------------------------------------------------------------
@@ -84,14 +81,11 @@ def _two_dims(name: str, a: Tensor, dim: Any) -> tuple[int, int]:
 
 
 @composite(method=False, out=True)
+@example("linalg.matrix_norm([[3., 0.], [0., 4.]], 2) -> tensor(4.)")
 def linalg_matrix_norm(
-    A: Tensor,
-    ord: float | str = "fro",
-    dim: Sequence[int] = (-2, -1),
-    keepdim: bool = False,
-    *,
+    A: Tensor, ord: float | str = "fro", dim: Sequence[int] = (-2, -1), keepdim: bool = False, *,
     dtype: dtypes.dtype | None = None,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """Compute the matrix norm, over two dimensions.
 
     :param ord: ``"fro"`` (the 2-norm of all elements), ``"nuc"`` (the sum of the singular values), 2 and -2 (the
@@ -99,9 +93,6 @@ def linalg_matrix_norm(
         values), ``inf`` and ``-inf`` (the largest and the smallest row sum).
     :param dim: the two dimensions of the matrices.
     :raises RuntimeError: the order is not supported.
-
-    >>> torch.linalg.matrix_norm(torch.tensor([[3., 0.], [0., 4.]]), 2)
-    tensor(4.)
     """
     name = "linalg.matrix_norm"
     if isinstance(A, Tensor) and A._a.ndim < 2:
@@ -135,21 +126,15 @@ def largest(x: Tensor, dim: int, keepdim: bool) -> Tensor:
 
 
 @composite(method=False, out=True)
+@example("linalg.norm([[3., 0.], [0., 4.]]) -> tensor(5.)")
 def linalg_norm(
-    input: Tensor,
-    ord: float | str | None = None,
-    dim: Dims = None,
-    keepdim: bool = False,
-    *,
+    input: Tensor, ord: float | str | None = None, dim: Dims = None, keepdim: bool = False, *,
     dtype: dtypes.dtype | None = None,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """Compute the vector or matrix norm.
 
     :param ord: as in :func:`vector_norm` or :func:`matrix_norm`; None for the 2-norm of all elements over ``dim``.
     :param dim: one dimension for vectors, two for matrices; by default the whole input, as a vector or a matrix.
-
-    >>> torch.linalg.norm(torch.tensor([[3., 0.], [0., 4.]]))
-    tensor(5.)
     """
     dim = _dims(dim)
     several = [dim] if isinstance(dim, int) else dim
@@ -173,13 +158,11 @@ def linalg_norm(
 
 
 @composite(method=False, out=True)
+@example("linalg.cond([[4., 0.], [0., 2.]]) -> tensor(2.)")
 def linalg_cond(A: Tensor, p: float | str | None = None) -> Tensor:
     """Compute the condition number: the norm of A times the norm of its inverse; inf for singular matrices.
 
     :param p: an order of :func:`matrix_norm`; None for 2, by singular values, which also supports non-square matrices.
-
-    >>> torch.linalg.cond(torch.tensor([[4., 0.], [0., 2.]]))
-    tensor(2.)
     """
     name = "linalg.cond"
     p = p if p is None or isinstance(p, str) else check_option("linalg_cond", "p", p, "Number", 1)
@@ -203,21 +186,15 @@ def linalg_cond(A: Tensor, p: float | str | None = None) -> Tensor:
 
 
 @composite(out=True)
+@example("norm([3., 4.]) -> tensor(5.)")
 def norm(
-    input: Tensor,
-    p: float | str | None = "fro",
-    dim: Dims = None,
-    keepdim: bool = False,
-    *,
+    input: Tensor, p: float | str | None = "fro", dim: Dims = None, keepdim: bool = False, *,
     dtype: dtypes.dtype | None = None,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """Compute the p-norm of all elements or over ``dim``: (sum of abs(x)^p)^(1/p).
 
     :param p: a number, ``inf``, ``-inf``, ``"fro"`` (2, the default) or ``"nuc"``, the sum of singular values.
     :raises RuntimeError: the dtype is an integer dtype or bool.
-
-    >>> torch.norm(torch.tensor([3., 4.]))
-    tensor(5.)
     """
     if p == "nuc" or p == "fro" and isinstance(dim, (tuple, list)) and len(dim) > 2:
         dims = dim if isinstance(dim, (tuple, list)) else range(input._a.ndim) if dim is None else (dim,)

@@ -11,6 +11,7 @@ from nbautograd._engine.arrays.size import Int, dimension
 from nbautograd._engine.arrays.strides import row_major
 from nbautograd._engine.compiler.op import composite, make_inplace_method, no_method, scan_in_place
 from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.queries import example
 from nbautograd._engine.ops.reduction.reduction import accumulated, upcast_half
 from nbautograd._engine.ops.reduction.scan import WIDE, moved, recurrence, shifted  # noqa: F401 - formulas name two
 
@@ -51,12 +52,9 @@ def products_before(input: Tensor, dim: int, reverse: bool = False) -> Tensor:
 
 
 @composite(out=True)
+@example("cumprod([1., 2., 3.], dim=0) -> [1., 2., 6.]")
 def cumprod(input: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Tensor:
-    """Return the cumulative product along ``dim``; int64 for integers and bools.
-
-    >>> torch.cumprod(torch.tensor([1., 2., 3.]), dim=0)
-    tensor([1., 2., 6.])
-    """
+    """Return the cumulative product along ``dim``; int64 for integers and bools."""
     if dtype is not None:
         if dtype is dtypes.bool_ and input._a.ndim:
             raise NotImplementedError("\"cumprod_out_cpu\" not implemented for 'Bool'")
@@ -98,12 +96,9 @@ def prod_over(input: Tensor, dim: int, keepdim: bool = False) -> Tensor:
 
 
 @composite(out=True, keeps=True)
+@example("prod([2., 3., 4.]) -> tensor(24.)")
 def prod(input: Tensor, dim: Int = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
-    """Return the product of all elements or over one dimension; int64 for integers and bools.
-
-    >>> torch.prod(torch.tensor([2., 3., 4.]))
-    tensor(24.)
-    """
+    """Return the product of all elements or over one dimension; int64 for integers and bools."""
     if dtype is not None:
         input = input.to(dtype)
     result = prod_all(input) if dim is None else prod_over(input, dim, keepdim)

@@ -16,6 +16,7 @@ from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd._engine.ops._internal import reduced_shape
 from nbautograd._engine.ops.elementwise.arithmetic import lerp
 from nbautograd._engine.ops.elementwise.selection import where
+from nbautograd._engine.ops.queries import example
 from nbautograd._engine.ops.reduction.minmax import CHOSEN, check
 from nbautograd._engine.ops.reduction.scan import running
 from nbautograd._engine.ops.reduction.sorting import order, picked, sort_over
@@ -53,13 +54,11 @@ def kth_over(input: Tensor, k: int, dim: int, keepdim: bool) -> Any:
 
 
 @composite(out=True)
+@example("kthvalue([3., 1., 2.], 2).values -> tensor(2.)")
 def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     """Return the ``k``-th smallest element along ``dim``, 1-based, and its index.
 
     :raises RuntimeError: ``k`` is not between 1 and the size of ``dim``.
-
-    >>> torch.kthvalue(torch.tensor([3., 1., 2.]), 2).values
-    tensor(2.)
     """
     return return_type("kthvalue")(kth_over(input, k, dim, keepdim))
 
@@ -121,24 +120,18 @@ def nanmedian_over(input: Tensor, dim: int, keepdim: bool) -> Any:
 
 
 @composite(out=True, keeps=True)
+@example("median([1., 4., 3., 2.]) -> tensor(2.)")
 def median(input: Tensor, dim: Int = None, keepdim: bool = False) -> Any:
-    """Return the median of all elements, the lower of two; with ``dim``, the median along it and its index.
-
-    >>> torch.median(torch.tensor([1., 4., 3., 2.]))
-    tensor(2.)
-    """
+    """Return the median of all elements, the lower of two; with ``dim``, the median along it and its index."""
     if dim is None:
         return median_all(input)
     return return_type("median")(median_over(input, dim, keepdim))
 
 
 @composite(out=True, keeps=True)
+@example('nanmedian([1., float("nan"), 3., 2.]) -> tensor(2.)')
 def nanmedian(input: Tensor, dim: Int = None, keepdim: bool = False) -> Any:
-    """Return the median, ignoring nan; see :func:`median`.
-
-    >>> torch.nanmedian(torch.tensor([1., float("nan"), 3., 2.]))
-    tensor(2.)
-    """
+    """Return the median, ignoring nan; see :func:`median`."""
     if dim is None:
         return nanmedian_all(input)
     return return_type("nanmedian")(nanmedian_over(input, dim, keepdim))
@@ -163,12 +156,10 @@ def mode_over(input: Tensor, dim: int, keepdim: bool) -> Any:
 
 
 @composite(out=True)
+@example("mode([1., 2., 2., 3.]).values -> tensor(2.)")
 def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
     """Return the mode, the most frequent element, along ``dim`` (the smallest of ties), and the index of its last
     occurrence.
-
-    >>> torch.mode(torch.tensor([1., 2., 2., 3.])).values
-    tensor(2.)
     """
     return return_type("mode")(mode_over(input, dim, keepdim))
 
@@ -237,6 +228,7 @@ def _quantile(
 
 
 @composite(out=True)
+@example("quantile([1., 2., 3., 4.], 0.25) -> tensor(1.7500)")
 def quantile(
     input: Tensor, q: float | Tensor, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Tensor:
@@ -245,20 +237,14 @@ def quantile(
     :param q: in [0, 1]; a 1-d tensor adds a first dimension to the result.
     :param interpolation: between two elements: linear, lower, higher, midpoint or nearest.
     :raises RuntimeError: the dtype is not float32 or float64, or ``q`` or ``interpolation`` is invalid.
-
-    >>> torch.quantile(torch.tensor([1., 2., 3., 4.]), 0.25)
-    tensor(1.7500)
     """
     return _quantile("quantile", input, q, dim, keepdim, interpolation, False)
 
 
 @composite(out=True)
+@example('nanquantile([1., float("nan"), 2.], 0.5) -> tensor(1.5000)')
 def nanquantile(
     input: Tensor, q: float | Tensor, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Tensor:
-    """Return the q-quantiles, ignoring nan; see :func:`quantile`.
-
-    >>> torch.nanquantile(torch.tensor([1., float("nan"), 2.]), 0.5)
-    tensor(1.5000)
-    """
+    """Return the q-quantiles, ignoring nan; see :func:`quantile`."""
     return _quantile("nanquantile", input, q, dim, keepdim, interpolation, True)

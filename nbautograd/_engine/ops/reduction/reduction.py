@@ -12,6 +12,7 @@ from nbautograd._engine.arrays.strides import row_major
 from nbautograd._engine.compiler.op import composite, no_method, op
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops._internal import axes, count, pairwise_mean, pairwise_sum, sum_to, summed, upcast_half  # noqa: F401 - formulas name some
+from nbautograd._engine.ops.queries import example
 from nbautograd.errors import DtypeError
 
 __all__ = ["all", "any", "count_nonzero", "logsumexp", "mean", "nanmean", "nansum", "sum"]
@@ -49,15 +50,13 @@ def sum_over(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
 
 
 @composite(out=True, keeps=True)
+@example("sum([[1., 2.], [3., 4.]], dim=0) -> [4., 6.]")
 def sum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
     """Return the sum of all elements or over ``dim``; int64 for integers and bools.
 
     :param dim: one dimension or several; None for all.
     :param keepdim: keep reduced dimensions with length 1.
     :param dtype: cast to this dtype first.
-
-    >>> torch.sum(torch.tensor([[1., 2.], [3., 4.]]), dim=0)
-    tensor([4., 6.])
     """
     if dim is None and dtype is None and not keepdim:
         return sum_all(input)
@@ -79,13 +78,11 @@ def zero_for_nan(a: Any) -> Any:
 
 
 @composite(out=True)
+@example('nansum([1., float("nan"), 2.]) -> tensor(3.)')
 def nansum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
     """Return the sum of all elements or over ``dim``, with nan treated as 0.
 
     :raises RuntimeError: ``input`` is complex.
-
-    >>> torch.nansum(torch.tensor([1., float("nan"), 2.]))
-    tensor(3.)
     """
     if input._a.dtype.kind == "c":
         axes(dim, input._a.ndim)  # which raises an IndexError first
@@ -98,14 +95,12 @@ def nansum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dty
 
 
 @composite()
+@example("ones(2, 3).sum_to_size(1, 3) -> [[2., 2., 2.]]")
 def sum_to_size(input: Tensor, *_size: Any, size: Any = None) -> Tensor:
     """Return the sum over the dimensions along which ``size`` broadcasts to the shape of ``input``.
 
     :param size: the shape, also as integers one by one.
     :raises RuntimeError: ``size`` does not broadcast to that shape.
-
-    >>> torch.ones(2, 3).sum_to_size(1, 3)
-    tensor([[2., 2., 2.]])
     """
     shape = sizes(_size if size is None else by_name(size, "size", _size))
     if not shape and input._a.ndim == 0 or shape != input._a.shape:
@@ -134,13 +129,11 @@ def mean_over(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
 
 
 @composite(out=True, keeps=True)
+@example("mean([[1., 2.], [3., 4.]]) -> tensor(2.5000)")
 def mean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
     """Return the mean of all elements or over ``dim``.
 
     :raises RuntimeError: the dtype is an integer dtype or bool, and ``dtype`` is not given.
-
-    >>> torch.mean(torch.tensor([[1., 2.], [3., 4.]]))
-    tensor(2.5000)
     """
     if dim is None and dtype is None and not keepdim and input._a.dtype.kind == "f":
         return mean_all(input)
@@ -154,13 +147,11 @@ def mean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtype
 
 
 @composite(out=True)
+@example('nanmean([1., float("nan"), 2.]) -> tensor(1.5000)')
 def nanmean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
     """Return the mean of all elements or over ``dim``, ignoring nan.
 
     :raises RuntimeError: the dtype is an integer dtype or bool.
-
-    >>> torch.nanmean(torch.tensor([1., float("nan"), 2.]))
-    tensor(1.5000)
     """
     if input._a.dtype.kind not in dtypes.INEXACT:
         raise DtypeError(
@@ -183,32 +174,23 @@ def _truth(a: Any, name: str, dim: Dims, keepdim: bool) -> Any:
 
 
 @op(out=True)
+@example("all([True, False]) -> tensor(False)")
 def all(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
-    """Return whether all elements, or all over ``dim``, are nonzero.
-
-    >>> torch.all(torch.tensor([True, False]))
-    tensor(False)
-    """
+    """Return whether all elements, or all over ``dim``, are nonzero."""
     return _truth(input, "all", dim, keepdim)
 
 
 @op(out=True)
+@example("any([True, False]) -> tensor(True)")
 def any(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
-    """Return whether any element, or any over ``dim``, is nonzero.
-
-    >>> torch.any(torch.tensor([True, False]))
-    tensor(True)
-    """
+    """Return whether any element, or any over ``dim``, is nonzero."""
     return _truth(input, "any", dim, keepdim)
 
 
 @op()
+@example("count_nonzero([1, 0, 2]) -> tensor(2)")
 def count_nonzero(input: Tensor, dim: Dims = None) -> Tensor:
-    """Return the number of nonzero elements, of all or over ``dim``.
-
-    >>> torch.count_nonzero(torch.tensor([1, 0, 2]))
-    tensor(2)
-    """
+    """Return the number of nonzero elements, of all or over ``dim``."""
     return pairwise_sum(input != 0, axes(dim, input.ndim))
 
 
@@ -241,12 +223,9 @@ def exp_difference(a: Any, b: Any) -> Any:
 
 
 @composite(out=True)
+@example("logsumexp([1000., 1000.], dim=0) -> tensor(1000.6932)")
 def logsumexp(input: Tensor, dim: Ints, keepdim: bool = False) -> Tensor:
-    """Compute ``log(sum(exp(input)))`` over ``dim``, without overflow.
-
-    >>> torch.logsumexp(torch.tensor([1000., 1000.]), dim=0)
-    tensor(1000.6932)
-    """
+    """Compute ``log(sum(exp(input)))`` over ``dim``, without overflow."""
     if input._a.dtype.kind not in dtypes.INEXACT:
         input = input.to(dtypes.get_default_dtype())
     return logsumexp_over(input, dim, keepdim)

@@ -15,7 +15,7 @@ from nbautograd._engine.arrays.summation import cumulative_sums
 from nbautograd._engine.compiler.op import composite, derivative_helper, make_inplace_method, no_method, scan_in_place
 from nbautograd._engine.core.return_types import return_type
 from nbautograd._engine.core.tensor import Tensor
-from nbautograd._engine.ops.queries import check_tensors
+from nbautograd._engine.ops.queries import check_tensors, example
 from nbautograd._engine.ops.reduction.minmax import check
 from nbautograd._engine.ops.shape.joining import cat
 
@@ -103,12 +103,9 @@ def cumsum_over(input: Tensor, dim: int, reverse: bool = False) -> Tensor:
 
 
 @composite(out=True)
+@example("cumsum([1., 2., 3.], dim=0) -> [1., 3., 6.]")
 def cumsum(input: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Tensor:
-    """Return the cumulative sum along ``dim``; int64 for integers and bools.
-
-    >>> torch.cumsum(torch.tensor([1., 2., 3.]), dim=0)
-    tensor([1., 3., 6.])
-    """
+    """Return the cumulative sum along ``dim``; int64 for integers and bools."""
     if dtype is dtypes.bool_ and input._a.ndim:
         raise NotImplementedError("\"cumsum_out_cpu\" not implemented for 'Bool'")
     return cumsum_over(input, dim) if dtype is None else cumsum_over(input.to(dtype), dim).to(dtype)
@@ -147,30 +144,22 @@ def cummin_over(input: Tensor, dim: int) -> Any:
 
 
 @composite(out=True)
+@example("cummax([1., 3., 2.], dim=0).values -> [1., 3., 3.]")
 def cummax(input: Tensor, dim: int) -> Any:
-    """Return the cumulative maximum along ``dim``, and its indices; of ties, the last.
-
-    >>> torch.cummax(torch.tensor([1., 3., 2.]), dim=0).values
-    tensor([1., 3., 3.])
-    """
+    """Return the cumulative maximum along ``dim``, and its indices; of ties, the last."""
     return return_type("cummax")(cummax_over(input, dim))
 
 
 @composite(out=True)
+@example("cummin([2., 3., 1.], dim=0).values -> [2., 2., 1.]")
 def cummin(input: Tensor, dim: int) -> Any:
-    """Return the cumulative minimum along ``dim``, and its indices; of ties, the last.
-
-    >>> torch.cummin(torch.tensor([2., 3., 1.]), dim=0).values
-    tensor([2., 2., 1.])
-    """
+    """Return the cumulative minimum along ``dim``, and its indices; of ties, the last."""
     return return_type("cummin")(cummin_over(input, dim))
 
 
 @derivative_helper
 def log_ratio(result: Any, dim: int) -> Any:
-    """Return how much smaller each element is than the next along ``dim``: 0 for the last, and where both are
-    infinite.
-    """
+    """Return how much smaller each element is than the next along ``dim``: 0 for the last, and of two infinities."""
     less = shifted(shifted(result, dim, 1) - result, dim, -1)
     return masked_fill(less, less != less, 0)  # type: ignore[name-defined]  # noqa: F821
 
@@ -197,12 +186,9 @@ def _complex_logaddexp(a: Any, b: Any) -> Any:
 
 
 @composite(out=True)
+@example("logcumsumexp([1000., 1000.], dim=0) -> [1000.0000, 1000.6932]")
 def logcumsumexp(input: Tensor, dim: int) -> Tensor:
-    """Compute ``log(cumsum(exp(input)))`` along ``dim``, without overflow.
-
-    >>> torch.logcumsumexp(torch.tensor([1000., 1000.]), dim=0)
-    tensor([1000.0000, 1000.6932])
-    """
+    """Compute ``log(cumsum(exp(input)))`` along ``dim``, without overflow."""
     dim = dimension(dim, input._a.ndim)
     if input._a.dtype.kind not in dtypes.INEXACT:
         raise NotImplementedError(
@@ -220,6 +206,7 @@ def part(x: Tensor, dim: int, start: int, stop: int) -> Tensor:
 
 
 @composite(out=True)
+@example("diff([1, 4, 9]) -> [3, 5]")
 def diff(
     input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
 ) -> Tensor:
@@ -228,9 +215,6 @@ def diff(
     :param prepend: a tensor to prepend along ``dim`` first; its other sizes are those of ``input``.
     :param append: a tensor to append.
     :raises RuntimeError: ``input`` is 0-d, or n is negative.
-
-    >>> torch.diff(torch.tensor([1, 4, 9]))
-    tensor([3, 5])
     """
     if not input._a.ndim:
         raise RuntimeError("diff expects input to be at least one-dimensional")
@@ -263,12 +247,9 @@ def _spacing_error(problem: str) -> RuntimeError:
 
 @composite(method=False)
 def gradient(
-    input: Tensor,
-    *,
-    spacing: Number | Tensor | Sequence[Any] | None = 1,
-    dim: int | Sequence[int] | None = None,
+    input: Tensor, *, spacing: Number | Tensor | Sequence[Any] | None = 1, dim: int | Sequence[int] | None = None,
     edge_order: int = 1,
-) -> tuple[Tensor, ...]:
+) -> tuple[Tensor, ...]:  # fmt: skip
     """Return the numerical derivative along each of ``dim``: central differences, one-sided at the edges.
 
     :param spacing: the distance between neighbors, one for all dimensions or one for each; or the coordinates along
@@ -314,25 +295,22 @@ def _as_floating(input: Tensor) -> Tensor:
 
 def _slope(x: Tensor, d: int, spacing: Any, edge_order: int) -> Tensor:
     """Return the derivative along one dimension: that of the parabola through three neighbors."""
-    n = x._a.shape[d]
+    n, h = x._a.shape[d], None
     if isinstance(spacing, Tensor) and spacing._a.ndim:
         if spacing._a.shape != (n,):
             raise _spacing_error(
                 f"each spacing tensor to be 1-d and of the size of its dimension, {n}, but got {spacing._a.shape}"
             )
         h = diff(spacing).reshape((n - 1,) + (1,) * (x._a.ndim - 1 - d))
-    else:
-        h = None
-    step = spacing if h is None else None
     first, last = part(x, d, 0, 1), part(x, d, n - 1, n)
     if edge_order == 1:
-        left = (part(x, d, 1, 2) - first) / (step if h is None else h[:1])
-        right = (last - part(x, d, n - 2, n - 1)) / (step if h is None else h[-1:])
+        left = (part(x, d, 1, 2) - first) / (spacing if h is None else h[:1])
+        right = (last - part(x, d, n - 2, n - 1)) / (spacing if h is None else h[-1:])
     if h is None:
-        middle = (part(x, d, 2, n) - part(x, d, 0, -2)) / (step * 2)
+        middle = (part(x, d, 2, n) - part(x, d, 0, -2)) / (spacing * 2)
         if edge_order == 2:
-            left = (part(x, d, 1, 2) * 4 - first * 3 - part(x, d, 2, 3)) / (step * 2)
-            right = (last * 3 - part(x, d, n - 2, n - 1) * 4 + part(x, d, n - 3, n - 2)) / (step * 2)
+            left = (part(x, d, 1, 2) * 4 - first * 3 - part(x, d, 2, 3)) / (spacing * 2)
+            right = (last * 3 - part(x, d, n - 2, n - 1) * 4 + part(x, d, n - 3, n - 2)) / (spacing * 2)
     else:
         a, b = h[:-1], h[1:]
         three = [part(x, d, k, k + n - 2) for k in range(3)]
@@ -379,14 +357,12 @@ def _pairs(y: Tensor, x: Tensor | None, dx: Any, dim: int, name: str) -> tuple[T
 
 
 @composite(method=False)
+@example("trapezoid([1., 5., 10.]) -> tensor(10.5000)")
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number | None = None, dim: int = -1) -> Tensor:
     """Compute the integral along ``dim`` by the trapezoidal rule.
 
     :param x: the coordinates of the elements of y, broadcast with it; evenly spaced by ``dx`` (1) by default.
     :raises RuntimeError: the coordinates do not match y, or both ``x`` and ``dx`` are given.
-
-    >>> torch.trapezoid(torch.tensor([1., 5., 10.]))
-    tensor(10.5000)
     """
     if x is not None and dx is not None:
         raise TypeError("trapezoid() received an invalid combination of arguments: both x and dx are given")
@@ -401,22 +377,16 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number | None = None, d
 
 
 @composite(method=False)
+@example("trapz([1., 5., 10.], dx=2) -> tensor(21.)")
 def trapz(y: Tensor, x: Tensor | None = None, *, dx: Number = 1, dim: int = -1) -> Tensor:
-    """Compute the integral along ``dim`` by the trapezoidal rule: an alias of :func:`trapezoid`.
-
-    >>> torch.trapz(torch.tensor([1., 5., 10.]), dx=2)
-    tensor(21.)
-    """
+    """Compute the integral along ``dim`` by the trapezoidal rule: an alias of :func:`trapezoid`."""
     return trapezoid(y, dx=dx, dim=dim) if x is None else trapezoid(y, x, dim=dim)
 
 
 @composite(method=False)
+@example("cumulative_trapezoid([1., 5., 10.]) -> [ 3.0000, 10.5000]")
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number | None = None, dim: int = -1) -> Tensor:
-    """Compute the cumulative integral along ``dim`` by the trapezoidal rule, from the second element on.
-
-    >>> torch.cumulative_trapezoid(torch.tensor([1., 5., 10.]))
-    tensor([ 3.0000, 10.5000])
-    """
+    """Compute the cumulative integral along ``dim`` by the trapezoidal rule, from the second element on."""
     if x is not None and dx is not None:
         raise TypeError("cumulative_trapezoid() received an invalid combination of arguments: both x and dx are given")
     before, after, steps = _pairs(y, x, dx, dim, "cumulative_trapezoid")

@@ -10,6 +10,7 @@ from nbautograd._engine.arrays import backend, dtypes
 from nbautograd._engine.arrays.indices import as_int64
 from nbautograd._engine.compiler.op import check_option, composite, no_method
 from nbautograd._engine.core.tensor import Tensor, wrap
+from nbautograd._engine.ops.queries import example
 
 
 @no_method()
@@ -72,15 +73,11 @@ def _check_search(name: str, a: Any, b: Any, sorter: Tensor | None) -> None:
 
 
 @composite(method=False, out=True)
+@example("searchsorted([1, 3, 5], [3, 6]) -> [1, 3]")
 def searchsorted(
-    sorted_sequence: Tensor,
-    input: Any,
-    *,
-    out_int32: bool = False,
-    right: bool = False,
-    side: str | None = None,
+    sorted_sequence: Tensor, input: Any, *, out_int32: bool = False, right: bool = False, side: str | None = None,
     sorter: Tensor | None = None,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """Return the indices at which inserting the values keeps a sorted sequence sorted, by binary search.
 
     :param sorted_sequence: 1-d, or with one sequence for each row of ``input``.
@@ -88,9 +85,6 @@ def searchsorted(
     :param sorter: the indices that sort the sequence, if it is not sorted.
     :param out_int32: return int32, not int64.
     :raises RuntimeError: the shapes do not match, or right and side contradict each other.
-
-    >>> torch.searchsorted(torch.tensor([1, 3, 5]), torch.tensor([3, 6]))
-    tensor([1, 3])
     """
     if side not in (None, "left", "right"):
         raise RuntimeError(f"searchsorted(): side can only be 'left' or 'right' but got {side}")
@@ -100,13 +94,11 @@ def searchsorted(
 
 
 @composite(method=False, out=True)
+@example("bucketize([3, 6, 9], [1, 3, 5, 7, 9]) -> [1, 3, 4]")
 def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
     """Return the index of each value's bucket: the number of boundaries below it.
 
     :param right: buckets include their left boundary, not their right one.
-
-    >>> torch.bucketize(torch.tensor([3, 6, 9]), torch.tensor([1, 3, 5, 7, 9]))
-    tensor([1, 3, 4])
     """
     if boundaries._a.ndim != 1:
         raise RuntimeError(f"bucketize(): boundaries tensor must be 1 dimension, but got dim({boundaries._a.ndim})")

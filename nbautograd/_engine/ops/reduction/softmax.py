@@ -11,7 +11,7 @@ from nbautograd._engine.compiler.op import composite, derivative_helper, no_meth
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops._internal import highest, pairwise_sum
 from nbautograd._engine.ops.elementwise.exp_log import exp
-from nbautograd._engine.ops.queries import check_tensors
+from nbautograd._engine.ops.queries import check_tensors, example
 from nbautograd.errors import UnsupportedDtypeError
 
 
@@ -94,14 +94,12 @@ def log_softmax_over(input: Tensor, dim: int) -> Tensor:
 
 
 @composite(out=True)
+@example("softmax([0., 0.], dim=0) -> [0.5000, 0.5000]")
 def softmax(input: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tensor:
     """Compute softmax over ``dim``: ``exp(input) / sum(exp(input))``, without overflow.
 
     :param dtype: cast to this dtype first.
     :raises NotImplementedError: the dtype is not floating.
-
-    >>> torch.softmax(torch.tensor([0., 0.]), dim=0)
-    tensor([0.5000, 0.5000])
     """
     if not isinstance(input, Tensor):
         check_tensors("softmax", input=input)
@@ -109,14 +107,12 @@ def softmax(input: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tenso
 
 
 @composite(out=True)
+@example("log_softmax([0., 0.], dim=0) -> [-0.6931, -0.6931]")
 def log_softmax(input: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tensor:
     """Compute the logarithm of :func:`softmax` over ``dim``, in a numerically stable way.
 
     :param dtype: cast to this dtype first.
     :raises NotImplementedError: the dtype is not floating.
-
-    >>> torch.log_softmax(torch.tensor([0., 0.]), dim=0)
-    tensor([-0.6931, -0.6931])
     """
     if not isinstance(input, Tensor):
         check_tensors("log_softmax", input=input)

@@ -13,6 +13,7 @@ from nbautograd._engine.arrays.strides import laid_as, row_major
 from nbautograd._engine.compiler.op import composite, no_method, op
 from nbautograd._engine.core.return_types import return_type
 from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.queries import example
 from nbautograd._engine.ops.reduction.minmax import check
 from nbautograd._engine.ops.reduction.scan import FROM_THERE
 
@@ -41,37 +42,29 @@ def sort_over(input: Tensor, dim: int, descending: bool) -> Any:
 
 
 @composite(out=True)
+@example("sort([3., 1., 2.]).indices -> [1, 2, 0]")
 def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool | None = False) -> Any:
     """Return the elements sorted along ``dim``, and their indices; nan sorts as the largest.
 
     :param stable: has no effect: the sort is always stable.
     :raises RuntimeError: the elements are complex.
-
-    >>> torch.sort(torch.tensor([3., 1., 2.])).indices
-    tensor([1, 2, 0])
     """
     return return_type("sort")(sort_over(input, dim, descending))
 
 
 @op()
+@example("argsort([3., 1., 2.], descending=True) -> [0, 2, 1]")
 def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
-    """Return the indices that sort the elements along ``dim``; the sort is stable.
-
-    >>> torch.argsort(torch.tensor([3., 1., 2.]), descending=True)
-    tensor([0, 2, 1])
-    """
+    """Return the indices that sort the elements along ``dim``; the sort is stable."""
     d = dimension(dim, input.ndim)
     check("argsort", input)
     return laid_as(order(input, d, descending), input)
 
 
 @composite(out=True)
+@example("msort([3., 1., 2.]) -> [1., 2., 3.]")
 def msort(input: Tensor) -> Tensor:
-    """Return the elements sorted along the first dimension.
-
-    >>> torch.msort(torch.tensor([3., 1., 2.]))
-    tensor([1., 2., 3.])
-    """
+    """Return the elements sorted along the first dimension."""
     return sort_over(input, 0, False)[0]
 
 
@@ -111,14 +104,12 @@ def topk_over(input: Tensor, k: int, dim: int, largest: bool) -> Any:
 
 
 @composite(out=True)
+@example("topk([3., 1., 2.], 2).values -> [3., 2.]")
 def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
     """Return the ``k`` largest (or smallest) elements along ``dim``, and their indices.
 
     :param largest: False for the smallest.
     :param sorted: has no effect: the result is always sorted.
     :raises RuntimeError: ``k`` is larger than the dimension, or the elements are complex.
-
-    >>> torch.topk(torch.tensor([3., 1., 2.]), 2).values
-    tensor([3., 2.])
     """
     return return_type("topk")(topk_over(input, k, dim, largest))

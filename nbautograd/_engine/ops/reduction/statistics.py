@@ -16,21 +16,20 @@ from nbautograd._engine.core.return_types import return_type
 from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd._engine.ops._internal import not_implemented  # noqa: F401 - a formula names it
 from nbautograd._engine.ops.elementwise.complex import complex as complex_of
+from nbautograd._engine.ops.queries import example
 from nbautograd.errors import DtypeError, warn
 
 # -- counting --------------------------------------------------------------------------------------------------------
 
 
 @op(node="NotImplemented", symbol="▁▃▂", weights="not_implemented('bincount')")
+@example("bincount([1, 3, 1]) -> [0, 2, 0, 1]")
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
     """Return the number of occurrences of each of 0, 1, 2, ...; or the sum of their weights.
 
     :param input: 1-d, of non-negative integers.
     :param minlength: the minimum length of the result.
     :raises RuntimeError: ``input`` is not such a tensor, or the number of weights differs.
-
-    >>> torch.bincount(torch.tensor([1, 3, 1]))
-    tensor([0, 2, 0, 1])
     """
     if input.dtype.kind not in "iu":
         name = dtypes.scalar_type(input.dtype)
@@ -43,19 +42,16 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
         raise NotImplementedError(
             "aten::bincount: attempted to run this operator with Meta tensors, whose largest value is unknown"
         )
-    if weights is None:
-        if not input.size:
-            return np.zeros_like(input, np.int64, shape=minlength)
-        return as_int64(np.bincount(input, minlength=minlength))
-    if weights.shape != input.shape:
+    if weights is not None and weights.shape != input.shape:
         raise RuntimeError(
             f"bincount(): weights should be 1-d and have the same length as input, {input.shape[0]}, but their shape "
             f"is {list(weights.shape)}"
         )
-    dtype = weights.dtype if weights.dtype == np.float32 else np.float64
     if not input.size:
-        return np.zeros_like(weights, np.int64, shape=minlength)
-    return np.bincount(input, weights, minlength).astype(dtype)
+        return np.zeros_like(input, np.int64, shape=minlength)
+    if weights is None:
+        return as_int64(np.bincount(input, minlength=minlength))
+    return np.bincount(input, weights, minlength).astype(weights.dtype if weights.dtype == np.float32 else np.float64)
 
 
 def refuse_bool(name: str, bins: Any) -> None:
@@ -64,21 +60,19 @@ def refuse_bool(name: str, bins: Any) -> None:
         raise TypeError(f"{name}(): argument 'bins' (position 2) must be int, not bool")
 
 
-def _positive(bins: int, name: str) -> int:
+def _positive(bins: int, name: str) -> None:
     if bins <= 0:
         raise RuntimeError(f"{name}(): bins must be > 0, but got {bins}")
-    return bins
 
 
 def _floating(a: Any, name: str) -> None:
     if a.dtype not in (np.float32, np.float64):
-        raise NotImplementedError(
-            f"{name}(): not implemented for '{dtypes.scalar_type(a.dtype)}': expected float32 or float64"
-        )
+        kind = dtypes.scalar_type(a.dtype)
+        raise NotImplementedError(f"{name}(): not implemented for '{kind}': expected float32 or float64")
 
 
 def _limits(a: Any, low: float, high: float, name: str) -> tuple[float, float]:
-    """Return the range of a histogram: by default that of the elements, widened to length 1 if they are all equal."""
+    """Return the range of a histogram: by default that of the elements."""
     if low == high and a.size:
         low, high = float(a.min()), float(a.max())
     if not (math.isfinite(low) and math.isfinite(high)):
@@ -88,14 +82,12 @@ def _limits(a: Any, low: float, high: float, name: str) -> tuple[float, float]:
 
 @composite(out=True)
 @looks_at_elements
+@example("histc([1., 2., 1.], bins=4, min=0, max=3) -> [0., 2., 1., 0.]")
 def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
     """Compute the histogram over ``bins`` bins of equal width between ``min`` and ``max``, in the input's dtype.
 
     :param min: the lower end; if it equals ``max``, the range is that of the elements.
     :raises RuntimeError: the dtype is not floating, or an argument is out of range.
-
-    >>> torch.histc(torch.tensor([1., 2., 1.]), bins=4, min=0, max=3)
-    tensor([0., 2., 1., 0.])
     """
     a = input._a
     min, max = (value.item() if isinstance(value, Tensor) else value for value in (min, max))
@@ -126,14 +118,11 @@ def _counted(place: Any, bins: int, weight: Any, like: Any) -> Any:
 
 @composite(out=True)
 @looks_at_elements
+@example("histogram([1., 2., 1.], bins=2, range=(0., 2.)).hist -> [0., 3.]")
 def histogram(
-    input: Tensor,
-    bins: int | Tensor = 100,
-    *,
-    range: tuple[float, float] | None = None,
-    weight: Tensor | None = None,
+    input: Tensor, bins: int | Tensor = 100, *, range: tuple[float, float] | None = None, weight: Tensor | None = None,
     density: bool = False,
-) -> Any:
+) -> Any:  # fmt: skip
     """Compute the histogram of the elements, and the bin edges; a bin includes its lower edge, the last both.
 
     :param bins: the number of bins of equal width, or the increasing edges.
@@ -142,9 +131,6 @@ def histogram(
     :param density: normalize the integral to 1.
     :returns: ``(hist, bin_edges)``.
     :raises RuntimeError: an argument does not match the input.
-
-    >>> torch.histogram(torch.tensor([1., 2., 1.]), bins=2, range=(0., 2.)).hist
-    tensor([0., 3.])
     """
     if weight is not None and weight.numel() != input.numel():
         raise RuntimeError(
@@ -160,12 +146,9 @@ def histogram(
 @composite(method=False)
 @looks_at_elements
 def histogramdd(
-    input: Tensor,
-    bins: int | Sequence[int] | Sequence[Tensor],
-    range: Sequence[float] | None = None,
-    weight: Tensor | None = None,
-    density: bool = False,
-) -> Any:
+    input: Tensor, bins: int | Sequence[int] | Sequence[Tensor], range: Sequence[float] | None = None,
+    weight: Tensor | None = None, density: bool = False,
+) -> Any:  # fmt: skip
     """Compute the D-dimensional histogram of points, and the bin edges along each coordinate.
 
     :param input: shape (..., D): points with D coordinates.
@@ -311,6 +294,7 @@ def _few_dimensions(name: str, input: Tensor) -> None:
 
 
 @composite()
+@example("cov([[0., 1., 2.], [2., 1., 0.]]) -> [[ 1., -1.], [-1.,  1.]]")
 def cov(
     input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None
 ) -> Tensor:
@@ -320,10 +304,6 @@ def cov(
     :param fweights: the frequency of each observation, integers.
     :param aweights: the weight of each observation.
     :raises RuntimeError: the input has more than two dimensions or is bool, or the weights do not match.
-
-    >>> torch.cov(torch.tensor([[0., 1., 2.], [2., 1., 0.]]))
-    tensor([[ 1., -1.],
-            [-1.,  1.]])
     """
     _few_dimensions("cov", input)
     if input._a.dtype.kind == "b":
@@ -343,8 +323,7 @@ def cov(
         divisor = total - correction * (w * much).sum() / total
     divisor = _degrees(divisor)
     d = x - mean
-    weighted = d if w is None else d * w
-    return (weighted @ d.t().conj() / divisor).squeeze()
+    return ((d if w is None else d * w) @ d.t().conj() / divisor).squeeze()
 
 
 def _degrees(divisor: Any) -> Any:
@@ -357,14 +336,11 @@ def _degrees(divisor: Any) -> Any:
 
 
 @composite()
+@example("corrcoef([[0., 1., 2.], [2., 1., 0.]]) -> [[ 1., -1.], [-1.,  1.]]")
 def corrcoef(input: Tensor) -> Tensor:
     """Compute the Pearson correlation coefficients of variables, the rows of ``input``; its columns are observations.
 
     :raises RuntimeError: the input has more than two dimensions.
-
-    >>> torch.corrcoef(torch.tensor([[0., 1., 2.], [2., 1., 0.]]))
-    tensor([[ 1., -1.],
-            [-1.,  1.]])
     """
     _few_dimensions("corrcoef", input)
     c = cov(input)

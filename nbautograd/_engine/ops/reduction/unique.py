@@ -11,6 +11,7 @@ from nbautograd._engine.arrays.size import dimension
 from nbautograd._engine.compiler.op import composite, no_method
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops._internal import refuse_derivative as not_implemented, under_node  # noqa: F401 - formulas name some
+from nbautograd._engine.ops.queries import example
 from nbautograd._engine.ops.reduction.minmax import check
 from nbautograd._engine.ops.reduction.sorting import order
 
@@ -93,27 +94,23 @@ def _wanted(results: Any, inverse: bool, counts: bool) -> Any:
 
 
 @composite()
+@example("unique([3, 1, 3], return_counts=True) -> ([1, 3], [1, 2])")
 def unique(
-    input: Tensor,
-    sorted: bool = True,
-    return_inverse: bool = False,
-    return_counts: bool = False,
+    input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
     dim: int | None = None,
-) -> Any:
+) -> Any:  # fmt: skip
     """Return the unique elements, or slices along ``dim``, sorted; every nan is unique.
 
     :param sorted: has no effect: the result is always sorted.
     :param return_inverse: also return the index of each element of ``input`` in the result.
     :param return_counts: also return the number of occurrences of each.
-
-    >>> torch.unique(torch.tensor([3, 1, 3]), return_counts=True)
-    (tensor([1, 3]), tensor([1, 2]))
     """
     found = unique_over(input) if dim is None else unique_slices(input, dim)
     return _wanted(found, return_inverse, return_counts)
 
 
 @composite()
+@example("unique_consecutive([1, 1, 2, 1]) -> [1, 2, 1]")
 def unique_consecutive(
     input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
@@ -121,8 +118,5 @@ def unique_consecutive(
 
     :param return_inverse: also return the index of each element of ``input`` in the result.
     :param return_counts: also return the length of each run.
-
-    >>> torch.unique_consecutive(torch.tensor([1, 1, 2, 1]))
-    tensor([1, 2, 1])
     """
     return _wanted(consecutive_over(input, dim), return_inverse, return_counts)

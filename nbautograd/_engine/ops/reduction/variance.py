@@ -11,6 +11,7 @@ from nbautograd._engine.arrays import dtypes
 from nbautograd._engine.compiler.op import check_option, composite, no_method
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops._internal import added, axes, count, pairwise_mean, ratio, summed, upcast_half  # noqa: F401 - formulas name some
+from nbautograd._engine.ops.queries import example
 from nbautograd._engine.ops.reduction.reduction import Dims
 from nbautograd.errors import DtypeError, warn
 
@@ -116,72 +117,45 @@ def _spread(
 
 
 @composite(out=True)
+@example("var([1., 2., 3.]) -> tensor(1.)")
 def var(
-    input: Tensor,
-    dim: Dims | bool = None,
-    unbiased: bool | None = None,
-    keepdim: bool = False,
-    *,
+    input: Tensor, dim: Dims | bool = None, unbiased: bool | None = None, keepdim: bool = False, *,
     correction: float | None = None,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """Return the variance of all elements or over ``dim``.
 
     :param correction: subtracted from the number of elements in the divisor; 1 (Bessel's correction) by default.
     :param unbiased: True for a correction of 1, False for 0.
     :raises RuntimeError: the dtype is an integer dtype or bool.
-
-    >>> torch.var(torch.tensor([1., 2., 3.]))
-    tensor(1.)
     """
     return _spread(var_over, "var", input, dim, unbiased, keepdim, correction)
 
 
 @composite(out=True)
+@example("std([1., 2., 3.]) -> tensor(1.)")
 def std(
-    input: Tensor,
-    dim: Dims | bool = None,
-    unbiased: bool | None = None,
-    keepdim: bool = False,
-    *,
+    input: Tensor, dim: Dims | bool = None, unbiased: bool | None = None, keepdim: bool = False, *,
     correction: float | None = None,
-) -> Tensor:
-    """Return the standard deviation of all elements or over ``dim``: the square root of :func:`var`.
-
-    >>> torch.std(torch.tensor([1., 2., 3.]))
-    tensor(1.)
-    """
+) -> Tensor:  # fmt: skip
+    """Return the standard deviation of all elements or over ``dim``: the square root of :func:`var`."""
     return _spread(std_over, "std", input, dim, unbiased, keepdim, correction)
 
 
 @composite(method=False)
+@example("var_mean([1., 2., 3.]) -> (tensor(1.), tensor(2.))")
 def var_mean(
-    input: Tensor,
-    dim: Dims | bool = None,
-    unbiased: bool | None = None,
-    keepdim: bool = False,
-    *,
+    input: Tensor, dim: Dims | bool = None, unbiased: bool | None = None, keepdim: bool = False, *,
     correction: float | None = None,
-) -> tuple[Tensor, Tensor]:
-    """Return the variance and the mean; see :func:`var`.
-
-    >>> torch.var_mean(torch.tensor([1., 2., 3.]))
-    (tensor(1.), tensor(2.))
-    """
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """Return the variance and the mean; see :func:`var`."""
     return _spread(var_and_mean, "var_mean", input, dim, unbiased, keepdim, correction)
 
 
 @composite(method=False)
+@example("std_mean([1., 2., 3.]) -> (tensor(1.), tensor(2.))")
 def std_mean(
-    input: Tensor,
-    dim: Dims | bool = None,
-    unbiased: bool | None = None,
-    keepdim: bool = False,
-    *,
+    input: Tensor, dim: Dims | bool = None, unbiased: bool | None = None, keepdim: bool = False, *,
     correction: float | None = None,
-) -> tuple[Tensor, Tensor]:
-    """Return the standard deviation and the mean; see :func:`std`.
-
-    >>> torch.std_mean(torch.tensor([1., 2., 3.]))
-    (tensor(1.), tensor(2.))
-    """
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """Return the standard deviation and the mean; see :func:`std`."""
     return _spread(std_and_mean, "std_mean", input, dim, unbiased, keepdim, correction)
