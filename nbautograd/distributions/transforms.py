@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from nbautograd.distributions import (
     joined_transforms as _joined,
     scalar_transforms as _scalar,
@@ -16,4 +18,5 @@ from nbautograd.distributions.transform_base import *
 from nbautograd.distributions.transform_base import _InverseTransform as _InverseTransform
 from nbautograd.distributions.vector_transforms import *
 
-__all__ = sorted([*_joined.__all__, *_scalar.__all__, *_base.__all__, *_vector.__all__])
+if not TYPE_CHECKING:  # which reads the imports above, and no list that is computed
+    __all__ = sorted([*_joined.__all__, *_scalar.__all__, *_base.__all__, *_vector.__all__])

@@ -29,19 +29,21 @@ if TYPE_CHECKING:
 PARTS = ("attention", "common_types", "grad", "init", "modules", "parallel", "parameter", "utils")
 
 
-def __getattr__(name: str) -> Any:
-    if name in PARTS:
-        return import_module(f"nbautograd.nn.{name}")
-    if name == "__all__":
-        return __dir__()
-    if name == "DataParallel":
-        return import_module("nbautograd.nn.parallel").DataParallel
-    for part in ("parameter", "modules"):
-        module = import_module(f"nbautograd.nn.{part}")
-        if name in module.__all__:
-            globals()[name] = getattr(module, name)
-            return globals()[name]
-    return absent.fail("nn", name)
+if not TYPE_CHECKING:  # so that a wrong name is an error
+
+    def __getattr__(name: str) -> Any:
+        if name in PARTS:
+            return import_module(f"nbautograd.nn.{name}")
+        if name == "__all__":
+            return __dir__()
+        if name == "DataParallel":
+            return import_module("nbautograd.nn.parallel").DataParallel
+        for part in ("parameter", "modules"):
+            module = import_module(f"nbautograd.nn.{part}")
+            if name in module.__all__:
+                globals()[name] = getattr(module, name)
+                return globals()[name]
+        return absent.fail("nn", name)
 
 
 def __dir__() -> list[str]:

@@ -90,6 +90,10 @@ x.size("0")  # E: No overload variant of "size" of "TensorProperties" matches ar
 stride: int = x.stride()  # E: Incompatible types in assignment  [assignment]
 x.item().detach()  # E: has no attribute "detach"  [union-attr]
 x.retain_grad(True)  # E: Too many arguments for "retain_grad" of "Tensor"  [call-arg]
+nn.Linear("2", 3)  # E: Argument 1 to "Linear" has incompatible type "str"; expected "int"  [arg-type]
+flat: nn.Linear = nn.BatchNorm2d(3)  # E: expression has type "BatchNorm2d", variable has type "Linear"  [assignment]
+flat = nn.LazyConv2d(3, 1)  # E: expression has type "LazyConv2d", variable has type "Linear"  [assignment]
+nn.Liner(2, 3)  # E: Module has no attribute "Liner"  [attr-defined]
 """
 
 

@@ -16,7 +16,11 @@ from nbautograd.nn.modules.normalization import _BatchNorm, _InstanceNorm, _Norm
 from nbautograd.nn.parameter import UninitializedBuffer, UninitializedParameter
 
 KINDS = ("BatchNorm", "Conv", "ConvTranspose", "InstanceNorm")
-__all__ = [*(f"Lazy{kind}{n}d" for kind in KINDS for n in (1, 2, 3)), "LazyLinear"]
+__all__ = [
+    "LazyBatchNorm1d", "LazyBatchNorm2d", "LazyBatchNorm3d", "LazyConv1d", "LazyConv2d", "LazyConv3d",
+    "LazyConvTranspose1d", "LazyConvTranspose2d", "LazyConvTranspose3d", "LazyInstanceNorm1d", "LazyInstanceNorm2d",
+    "LazyInstanceNorm3d", "LazyLinear",
+]  # fmt: skip
 
 
 class _Lazy(LazyModuleMixin):

@@ -15,9 +15,9 @@ from nbautograd.nn.modules.module import Module
 from nbautograd.nn.parameter import Parameter
 
 __all__ = [
-    *("BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "GroupNorm", "InstanceNorm1d", "InstanceNorm2d"),
-    *("InstanceNorm3d", "LayerNorm", "LocalResponseNorm", "RMSNorm"),
-]
+    "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "GroupNorm", "InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d",
+    "LayerNorm", "LocalResponseNorm", "RMSNorm",
+]  # fmt: skip
 
 
 class _NormBase(Module):

@@ -9,7 +9,11 @@ from nbautograd.nn import functional as F  # noqa: N812
 from nbautograd.nn.modules.module import Module
 from nbautograd.nn.modules.utils import _ntuple
 
-__all__ = [f"{how}Pad{n}d" for how in ("Circular", "Constant", "Reflection", "Replication", "Zero") for n in (1, 2, 3)]
+__all__ = [
+    "CircularPad1d", "CircularPad2d", "CircularPad3d", "ConstantPad1d", "ConstantPad2d", "ConstantPad3d",
+    "ReflectionPad1d", "ReflectionPad2d", "ReflectionPad3d", "ReplicationPad1d", "ReplicationPad2d", "ReplicationPad3d",
+    "ZeroPad1d", "ZeroPad2d", "ZeroPad3d",
+]  # fmt: skip
 
 
 class _Pad(Module):
