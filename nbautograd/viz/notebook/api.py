@@ -29,16 +29,10 @@ __all__ = ["Animation", "Picture", "Recording", "animate", "graph", "record"]
 
 @at_once
 def graph(
-    *tensors: Any,
-    namespace: Mapping[str, Any] | None = None,
-    direction: str | None = None,
-    values: bool | None = None,
-    depth: int | None = None,
-    fold: bool | None = None,
-    opened: Collection[str] = (),
-    resolve: Resolve | None = None,
-    engine: str = "own",
-) -> Picture:
+    *tensors: Any, namespace: Mapping[str, Any] | None = None, direction: str | None = None,
+    values: bool | None = None, depth: int | None = None, fold: bool | None = None, opened: Collection[str] = (),
+    resolve: Resolve | None = None, engine: str = "own",
+) -> Picture:  # fmt: skip
     """The graph that made these tensors. What is not given here is as ``viz.settings`` says.
 
     :param namespace: variables whose names are to be shown; by default those where this is called.
@@ -84,19 +78,10 @@ def _names(opened: Collection[str]) -> tuple[str, ...]:
 
 @at_once
 def animate(
-    tensor: Any,
-    gradient: Any = None,
-    *,
-    retain_graph: bool | None = None,
-    create_graph: bool = False,
-    inputs: Any = None,
-    namespace: Mapping[str, Any] | None = None,
-    resolve: Resolve | None = None,
-    direction: str | None = None,
-    fold: bool | None = False,
-    opened: Collection[str] = (),
-    ask: bool = False,
-) -> Animation:
+    tensor: Any, gradient: Any = None, *, retain_graph: bool | None = None, create_graph: bool = False,
+    inputs: Any = None, namespace: Mapping[str, Any] | None = None, resolve: Resolve | None = None,
+    direction: str | None = None, fold: bool | None = False, opened: Collection[str] = (), ask: bool = False,
+) -> Animation:  # fmt: skip
     """Run ``tensor.backward(...)`` with these arguments and return the pass as an animation.
 
     ``direction``, ``fold`` and ``opened`` are as for :func:`graph`; here, nothing is folded unless the graph is large.
@@ -161,18 +146,11 @@ def animate(
 
 def _called(gradient: Any, namespace: Mapping[str, Any]) -> str:
     """Return the name of a given gradient: its variable, or the argument's name; nothing for None."""
-    if gradient is None:
-        return ""
-    return one_line(name_in(namespace, gradient) or "gradient", 40)
+    return "" if gradient is None else one_line(name_in(namespace, gradient) or "gradient", 40)
 
 
 def _run_observed(
-    tensor: Any,
-    gradient: Any,
-    recorder: Recorder,
-    run: Callable[[], None],
-    retain: bool,
-    create: bool,
+    tensor: Any, gradient: Any, recorder: Recorder, run: Callable[[], None], retain: bool, create: bool
 ) -> None:
     refused = gradient is None and math.prod(tensor.shape) != 1  # no pass begins
     if refused or not is_pytorchs_node(tensor.grad_fn):
@@ -188,12 +166,9 @@ def _run_observed(
 @after_block
 @contextmanager
 def record(
-    *,
-    namespace: Mapping[str, Any] | None = None,
-    resolve: Resolve | None = None,
-    direction: str | None = None,
+    *, namespace: Mapping[str, Any] | None = None, resolve: Resolve | None = None, direction: str | None = None,
     progress: bool = False,
-) -> Iterator[Recording]:
+) -> Iterator[Recording]:  # fmt: skip
     """Record every backward pass inside the ``with`` block, of nbautograd and of PyTorch.
 
     The recording is complete when the block ends; after an error, or an interrupt, it holds what ran until then. A

@@ -81,11 +81,14 @@ def diff(a: Any, b: Any, *, tolerance: float = 1e-5, namespace: Mapping[str, Any
             raise TypeError(f"diff needs two tensors, but was given {type(tensor).__name__}")
     names = namespace if namespace is not None else callers_names()
     settle(names)
-    first, second = _name(a, names, "a"), _name(b, names, "b")
+    first, second = (one_line(name_in(names, tensor) or other, 40) for tensor, other in ((a, "a"), (b, "b")))
     walks = GraphWalk(a), GraphWalk(b)
     pairs, only = _matched(*map(_steps, walks))
     changed = [(o, p) for o, p in pairs if o.shape == p.shape and _differ(o.value, p.value, tolerance)]
-    lines = [*_unmatched(first, only[0]), *_unmatched(second, only[1]), *_shapes(pairs)]
+    lines = [say("diff_only", name=name, what=_told(step))
+             for name, steps in ((first, only[0]), (second, only[1])) for step in steps[:MAX_SHOWN_LINES]]  # fmt: skip
+    unlike = [(one, other) for one, other in pairs if one.shape != other.shape][:MAX_SHOWN_LINES]
+    lines += [say("diff_shape", what=_told(two), one=str(one.shape), other=str(two.shape)) for one, two in unlike]
     for one, other in changed[:1]:
         value = {"one": values.inline(one.value), "other": values.inline(other.value)}
         lines.append(say("diff_value", n=len(changed), what=_told(other), **value))
@@ -94,23 +97,6 @@ def diff(a: Any, b: Any, *, tolerance: float = 1e-5, namespace: Mapping[str, Any
     label = say("diff_label", a=first, b=second, n=len(pairs), one=len(only[0]), other=len(only[1]))
     return Difference(label if lines else say("diff_none", a=first, b=second, n=len(pairs)), lines,
                       picture_of(b, names, blame, lines[0] if lines else ""))  # fmt: skip
-
-
-def _unmatched(name: str, steps: list[Step]) -> list[str]:
-    return [say("diff_only", name=name, what=_told(step)) for step in steps[:MAX_SHOWN_LINES]]
-
-
-def _shapes(pairs: list[tuple[Step, Step]]) -> list[str]:
-    """Tell the first operations whose results have another shape."""
-    unlike = [(one, other) for one, other in pairs if one.shape != other.shape]
-    return [
-        say("diff_shape", what=_told(other), one=str(one.shape), other=str(other.shape))
-        for one, other in unlike[:MAX_SHOWN_LINES]
-    ]
-
-
-def _name(tensor: Any, names: Mapping[str, Any], other: str) -> str:
-    return one_line(name_in(names, tensor) or other, 40)
 
 
 def _steps(walk: GraphWalk) -> list[Step]:
@@ -144,9 +130,7 @@ def _matched(one: list[Step], other: list[Step]) -> tuple[list[tuple[Step, Step]
                 only[1].extend(inner[1][k:m])
     else:
         only = inner
-    if end:
-        pairs += zip(one[-end:], other[-end:], strict=True)
-    return pairs, only
+    return [*pairs, *zip(one[len(one) - end :], other[len(other) - end :], strict=True)], only
 
 
 def _differ(one: Any, other: Any, tolerance: float) -> bool:

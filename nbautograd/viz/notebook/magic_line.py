@@ -251,35 +251,15 @@ def question_magic(
 ONE = "a tensor, or an expression that gives one"
 TWO = "two tensors: their names, or expressions with a comma between them"
 QUESTIONS: tuple[tuple[Any, ...], ...] = (
-    (
-        "memory",
-        "Rank the memory that a graph keeps by line, operation and module, with its peaks: ``%memory loss``.",
-        ONE,
-        _tensor,
-    ),
-    (
-        "cost",
-        "Measure parameters, FLOPs, milliseconds and memory of an expression, from one run: ``%cost (w * x).sum()``.",
-        ONE,
-        _computation,
-    ),
-    (
-        "why",
-        "Explain a gradient by its paths, or by the line that cuts it off or makes it vanish: ``%why w``.",
-        "a tensor or a module",
-        _tensor_or_module,
-        argument("--of", help="the result that is differentiated; by default the newest that depends on it"),
-    ),
-    (
-        "path",
-        "List and draw all paths from a result to a tensor, with local derivatives and products: ``%path x y``.",
-        TWO,
-        _two_tensors,
-    ),
-    (
-        "diff",
-        "Compare two graphs: operations, shapes, values and gradients: ``%diff a b``.",
-        TWO,
-        _two_tensors,
-    ),
-)
+    ("memory", "Rank the memory that a graph keeps by line, operation and module, with its peaks: ``%memory loss``.",
+     ONE, _tensor),
+    ("cost",
+     "Measure parameters, FLOPs, milliseconds and memory of an expression, from one run: ``%cost (w * x).sum()``.",
+     ONE, _computation),
+    ("why", "Explain a gradient by its paths, or by the line that cuts it off or makes it vanish: ``%why w``.",
+     "a tensor or a module", _tensor_or_module,
+     argument("--of", help="the result that is differentiated; by default the newest that depends on it")),
+    ("path", "List and draw all paths from a result to a tensor, with local derivatives and products: ``%path x y``.",
+     TWO, _two_tensors),
+    ("diff", "Compare two graphs: operations, shapes, values and gradients: ``%diff a b``.", TWO, _two_tensors),
+)  # fmt: skip

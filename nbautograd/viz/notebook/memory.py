@@ -11,7 +11,7 @@ from nbautograd.viz.capture.player_data import bytes_text
 from nbautograd.viz.draw.lines import text_element
 from nbautograd.viz.draw.theme import LIGHT
 from nbautograd.viz.escape import escape_long, one_line
-from nbautograd.viz.language import say
+from nbautograd.viz.language import headings, say
 from nbautograd.viz.notebook import output
 from nbautograd.viz.notebook.answers import marked, place_text
 from nbautograd.viz.notebook.in_place import at_once, callers_names, name_in
@@ -84,8 +84,7 @@ class MemoryReport:
             for what, sizes in ranked[:MAX_TABLE_ROWS]
         )
         note = say("memory_more", n=len(ranked) - MAX_TABLE_ROWS) if len(ranked) > MAX_TABLE_ROWS else ""
-        title = say(key)
-        return Table(title, ("", say("memory_tensors"), say("memory_bytes"), say("memory_share")), shown, note)
+        return Table(say(key), ("", *headings("memory_tensors", "memory_bytes", "memory_share")), shown, note)
 
     @property
     def text(self) -> str:
@@ -100,19 +99,16 @@ class MemoryReport:
         """The memory over the forward and the backward pass, with its peak."""
         curve = [*self.kept.forward, *self.kept.backward]
         body: list[str] = []
-        high = TOP_PX + HEIGHT_PX + 26
+        bottom, right = TOP_PX + HEIGHT_PX, WIDTH_PX - RIGHT_PX
         if len(curve) > 1:
             most, middle = max(curve) or 1, len(self.kept.forward)
-            step = (WIDTH_PX - LEFT_PX - RIGHT_PX) / (len(curve) - 1)
-            bottom, right = TOP_PX + HEIGHT_PX, WIDTH_PX - RIGHT_PX
+            step = (right - LEFT_PX) / (len(curve) - 1)
 
             def at(i: int) -> str:
                 return f"{LEFT_PX + i * step:.1f} {bottom - curve[i] / most * (HEIGHT_PX - 14):.1f}"
 
-            every = max(1, len(curve) // MAX_CURVE_POINTS)
-            top = curve.index(most)
-            picked = sorted({*range(0, len(curve), every), top, len(curve) - 1})
-            line = "L".join(at(i) for i in picked)
+            every, top = max(1, len(curve) // MAX_CURVE_POINTS), curve.index(most)
+            line = "L".join(map(at, sorted({*range(0, len(curve), every), top, len(curve) - 1})))
             body.append(
                 f'<path d="M{LEFT_PX} {bottom}L{line}L{right} {bottom}Z" fill="{LIGHT["leaf-bg"]}" stroke="none"/>'
                 f'<path d="M{line}" fill="none" stroke="{LIGHT["leaf"]}" stroke-width="1.8"/>'
@@ -125,7 +121,7 @@ class MemoryReport:
             body.append(text_element(LEFT_PX - 6, y + 4, bytes_text(most), LIGHT["grad"], anchor="end", mono=True))
             body.append(text_element(LEFT_PX, bottom + 16, say("memory_forward"), LIGHT["muted"]))
             body.append(text_element(right, bottom + 16, say("memory_backward"), LIGHT["muted"], anchor="end"))
-        return card(self.label, self.text, body, high)
+        return card(self.label, self.text, body, bottom + 26)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         notes = "".join(f"<p>{escape_long(note, 400)}</p>" for note in self.notes)
@@ -165,9 +161,8 @@ def _lines_of_runs(runs: Runs) -> list[str]:
     _, text = SourceLocator.locate(*runs.line)
     name, is_sum = _carried(text)
     if name:
-        lines.append(
-            say("memory_fix_item" if is_sum else "memory_fix_detach", name=name, line=_itemed(text) if is_sum else "")
-        )
+        lines.append(say("memory_fix_item", name=name, line=_itemed(text)) if is_sum else
+                     say("memory_fix_detach", name=name, line=""))  # fmt: skip
     return lines
 
 

@@ -181,11 +181,10 @@ class Practice:
         still = picture.static_html() if picture is not None else ""
         program = escape_long("\n".join(self._numbered()), 5000)
         html = (
-            f"<p><b>{escape(self._head())}</b></p><pre><code>{program}</code></pre>"
-            f"<p>{escape(self._ask())}</p>{still}"
-            f"<p><small>{escape_long(say('practice_how'), 500)}</small></p>"
+            f"<p><b>{escape(self._head())}</b></p><pre><code>{program}</code></pre><p>{escape(self._ask())}</p>{still}"
         )
-        return {"text/plain": repr(self), "text/html": html}
+        how = f"<p><small>{escape_long(say('practice_how'), 500)}</small></p>"
+        return {"text/plain": repr(self), "text/html": html + how}
 
 
 @at_once
@@ -244,14 +243,10 @@ def _of_gradient(drawn: Question, given: Any) -> str | None:
         return None
     if isinstance(value, str):
         return say("practice_unread", given=value)
-    if isinstance(drawn.answer, list) and not _is_list(value):
+    if isinstance(drawn.answer, list) and not (isinstance(value, list | tuple) or getattr(value, "ndim", 0)):
         return say("practice_length", name=drawn.asked, n=len(drawn.answer))
     key = next((key for key, wrong in drawn.wrong.items() if wrong is not None and same(value, wrong)), "other")
     return say(f"practice_is_{key}", given=_text(value), name=drawn.asked)
-
-
-def _is_list(value: Any) -> bool:
-    return isinstance(value, list | tuple) or bool(getattr(value, "ndim", 0))
 
 
 def _of_line(drawn: Question, given: Any) -> str | None:

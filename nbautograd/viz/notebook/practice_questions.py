@@ -247,8 +247,7 @@ def _passes(draw: Draw, level: int) -> tuple[list[str], str]:
     emptied = draw.one(("w.grad = None", "x.grad = None", "w.grad.zero_()", "x.grad.zero_()"))
     between = [emptied] if draw.chance(0.6) else []
     if level == 4:
-        step = f"with torch.no_grad():\n    w -= {draw.one(('0.5 * ', '', '2 * '))}w.grad"
-        between.insert(0, step)
+        between.insert(0, f"with torch.no_grad():\n    w -= {draw.one(('0.5 * ', '', '2 * '))}w.grad")
     return [*lines, first, "y.backward()", *between, second, "y.backward()"], draw.one(("w", "x"))
 
 
@@ -284,9 +283,5 @@ def _fails(draw: Draw, level: int) -> tuple[list[str], str]:
     return lines, ""
 
 
-WRITERS: dict[str, Callable[[Draw, int], tuple[list[str], str]]] = {
-    "gradient": _gradient,
-    "leaf": _leaves,
-    "passes": _passes,
-    "fails": _fails,
-}
+Writer = Callable[[Draw, int], tuple[list[str], str]]
+WRITERS: dict[str, Writer] = {"gradient": _gradient, "leaf": _leaves, "passes": _passes, "fails": _fails}

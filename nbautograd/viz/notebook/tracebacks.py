@@ -28,9 +28,7 @@ from nbautograd.viz.read.naming import lines_of
 
 __all__ = ["UserFrames", "failed_forward", "show_failed_forward"]
 
-PURPOSE = (
-    NbautogradError, TypeError, ValueError, RuntimeError, OverflowError, MemoryError, OSError, ImportError,
-)  # fmt: skip
+PURPOSE = (NbautogradError, TypeError, ValueError, RuntimeError, OverflowError, MemoryError, OSError, ImportError)
 """Exceptions that say that a call cannot be answered as it was made."""
 LOOKUPS = (AttributeError, LookupError)
 """Exceptions that count only if a ``raise`` made them; otherwise they may be a mistake in a library."""

@@ -299,20 +299,15 @@ def _is_large(event: protocol.PassStarted) -> bool:
 def lens_data(run: Run, recordings: Mapping[int, Recording], label: str) -> dict[str, Any]:
     """All that the view needs but for the passes themselves."""
     steps = run.steps
-    leaves = [
-        _leaf_data(name, leaf, [step.leaves[i] for step in steps]) for i, (name, leaf) in enumerate(run.leaves.items())
-    ]
+    leaves = [(name, leaf, [step.leaves[i] for step in steps]) for i, (name, leaf) in enumerate(run.leaves.items())]
     return {
         "steps": [step.number for step in steps],
         "losses": [_told(step.loss, f"{step.loss:.9g}") for step in steps],
         "outstanding": [step.number for step in steps if step.outstanding],
-        "leaves": leaves,
+        "leaves": [_leaf_data(*each) for each in leaves],
         "bins": {"count": BINS, "lowest": LOWEST_LOG2, "each": OCTAVES_PER_BIN, "letter": FIRST_LETTER},
-        "recorded": list(recordings),
-        "passes": {},
-        "theme": settings.theme,
-        "label": label,
-    }
+        "recorded": list(recordings), "passes": {}, "theme": settings.theme, "label": label,
+    }  # fmt: skip
 
 
 def _leaf_data(name: str, leaf: Any, steps: Sequence[Any]) -> dict[str, Any]:

@@ -133,28 +133,18 @@ def hooks_of(node: Any, tensor: Any = None) -> tuple[tuple[str, int], ...]:
 def saved_of(node: Any) -> tuple[tuple[Saved, ...] | None, bool, dict[str, Any]]:
     """(what a node keeps for a backward pass, or None if unknown; True if that has been freed; its values by name)."""
     read = attribute(node, "saved_values")
-    if callable(read):
-        try:
+    try:
+        if callable(read):
             kept = dict(read())
-        except Exception:
-            return (), True, {}
-        names = {name: one_line(name, 40).removeprefix("s_") for name in sorted(kept)}
-    else:
-        try:
-            kept = {own: getattr(node, name) for own, name in saved_names(node).items()}
-        except Exception:
-            return (), True, {}
-        kept = {name: value for name, value in kept.items() if is_tensor(value)}
-        names = {name: name for name in kept}
-    saved = [
-        Saved(
-            names[n],
-            values.nbytes(kept[n]),
-            values.shape_text(kept[n]),
-            values.dtype_text(attribute(kept[n], "dtype", "")),
-        )
-        for n in sorted(names, key=names.__getitem__)
-    ]
+            names = {name: one_line(name, 40).removeprefix("s_") for name in sorted(kept)}
+        else:
+            kept = {own: value for own, name in saved_names(node).items() if is_tensor(value := getattr(node, name))}
+            names = {name: name for name in kept}
+    except Exception:
+        return (), True, {}
+    saved = [Saved(names[key], values.nbytes(kept[key]), values.shape_text(kept[key]),
+                   values.dtype_text(attribute(kept[key], "dtype", "")))
+             for key in sorted(names, key=names.__getitem__)]  # fmt: skip
     return tuple(saved), False, kept
 
 
@@ -363,14 +353,10 @@ def remarks(nodes: Iterable[Any]) -> tuple[str, ...]:
         said.append(say("torch_lines"))
     if 0 < len(without) == len(theirs):
         said.append(say("torch_unwatched"))
-    elif any(map(_was_passed_over, without)):
+    elif any(first <= node._sequence_nr() < last for node in without for first, last in passed_over):
         watched = len(theirs) - len(without)
         said.append(say("torch_partly", watched=watched, count=len(theirs), budget=MAX_NOTED_OPS))
     return tuple(said)
-
-
-def _was_passed_over(node: Any) -> bool:
-    return any(first <= node._sequence_nr() < last for first, last in passed_over)
 
 
 _OPAQUE = {"CompiledFunctionBackward": "torch_compiled", "CheckpointFunctionBackward": "torch_checkpoint"}

@@ -230,12 +230,9 @@ def _add_bags(operands: dict[str, Any], node: Any) -> None:
     count = np.bincount(index, minlength=rows)[:, None]
     if operands["weight"] is None:
         operands["weight"] = SimpleNamespace(shape=(rows, columns))
-    operands |= {
-        "index": index,
-        "bag": bag,
-        "weights": weights / np.maximum(sizes, 1)[bag] if operands["mode"] == 1 else weights,
-        "frequency": 1 / np.maximum(count, 1) if operands["scale_grad_by_freq"] else None,
-    }
+    operands["weights"] = weights / np.maximum(sizes, 1)[bag] if operands["mode"] == 1 else weights
+    operands["frequency"] = 1 / np.maximum(count, 1) if operands["scale_grad_by_freq"] else None
+    operands |= {"index": index, "bag": bag}
     if operands["mode"] == 2:
         operands |= {"rows": operands["result3"], "filled": (operands["result2"] > 0)[:, None].astype(np.float32)}
 
@@ -319,39 +316,21 @@ def _add_norm(operands: dict[str, Any], node: Any) -> None:
 
 
 _ADDERS: dict[str, Callable[[dict[str, Any], Any], None]] = {
-    "AvgPool2D": _add_windows,
-    "AvgPool3D": _add_windows,
-    "Cat": _add_joined,
-    "Cumsum": lambda operands, node: operands.update(reverse=False),
-    "Index": _add_key,
-    "NativeBatchNorm": _add_running,
-    "Std": _add_correction,
-    "Var": _add_correction,
-    "ConstantPadNd": _add_pads("pad"),
-    "ReflectionPad": _add_pads("padding", mode="reflect"),
-    "ReplicationPad": _add_pads("padding", mode="replicate"),
-    "ScaledDotProductFlashAttentionForCpu": _add_attention,
-    "Upsample": _add_tables,
-    "GridSampler": _add_grid,
-    "AffineGridGenerator": _add_base,
-    "EmbeddingBag": _add_bags,
-    "RreluWithNoise": _add_slopes,
-    "AsStrided": _add_home,
-    "IndexPut": _add_shape("values", 1),
+    "AvgPool2D": _add_windows, "AvgPool3D": _add_windows, "Cat": _add_joined,
     "BlockDiag": lambda operands, node: operands.update(
         tensors=SimpleNamespace(shape=[introspect.result_shape(*edge) for edge in node.next_functions])
     ),
-    "LinalgSvd": _add_results("U", "S", "Vh"),
-    "LinalgEigh": _add_results("eigenvalues", "eigenvectors"),
-    "LinalgQr": _add_results("Q", "R"),
-    "LinalgCholeskyEx": _add_results("L"),
-    "LinalgMatrixExp": _add_results(),
-    "Cdist": _add_directions,
-    "EuclideanDist": _add_directions,
-    "Pdist": _add_pairs,
-    "Trilinear": _add_factors,
+    "Cumsum": lambda operands, node: operands.update(reverse=False),
+    "Index": _add_key, "NativeBatchNorm": _add_running, "Std": _add_correction, "Var": _add_correction,
+    "ConstantPadNd": _add_pads("pad"), "ReflectionPad": _add_pads("padding", mode="reflect"),
+    "ReplicationPad": _add_pads("padding", mode="replicate"), "ScaledDotProductFlashAttentionForCpu": _add_attention,
+    "Upsample": _add_tables, "GridSampler": _add_grid, "AffineGridGenerator": _add_base, "EmbeddingBag": _add_bags,
+    "RreluWithNoise": _add_slopes, "AsStrided": _add_home, "IndexPut": _add_shape("values", 1),
+    "LinalgSvd": _add_results("U", "S", "Vh"), "LinalgEigh": _add_results("eigenvalues", "eigenvectors"),
+    "LinalgQr": _add_results("Q", "R"), "LinalgCholeskyEx": _add_results("L"), "LinalgMatrixExp": _add_results(),
+    "Cdist": _add_directions, "EuclideanDist": _add_directions, "Pdist": _add_pairs, "Trilinear": _add_factors,
     "WeightNorm": _add_norm,
-}
+}  # fmt: skip
 _NORMS: dict[str, Callable[[dict[str, Any], _Shape], _Norm]] = {
     "NativeBatchNorm": _batch, "NativeLayerNorm": _layer, "NativeGroupNorm": _group,
 }  # fmt: skip

@@ -288,9 +288,7 @@ def _loops_around(code: str) -> _Loops:
 
 
 def _point(trace: Any, inner: _Loop | None, begins: Mapping[_Loop, int]) -> _Point:
-    """Return the point in a loop's body, and the call of a module, that called an operation; an inner loop is one
-    point.
-    """
+    """Return the point in a loop's body, and the module's call, that ran an operation; an inner loop is one point."""
     if inner is not None:
         return begins[inner], 0
     return int(trace.instruction), trace.scope[0].number if trace.scope else 0
