@@ -439,9 +439,7 @@ def _boxes(root: Any) -> dict[str, tuple[float, float, float, float]]:
     """Left, top, right and bottom of each node."""
     boxes = {}
     for node in root.iter():
-        shapes = [e for e in node if e.get("class") == "nb-shape"]
-        if "data-node" not in node.attrib:
-            continue
+        shapes = [e for e in node if e.get("class") == "nb-shape"] if "data-node" in node.attrib else ()
         sides = [[float(e.get(name, 0)) for name in ("x", "y", "width", "height")] for e in shapes]
         if sides:
             boxes[node.get("data-node")] = (

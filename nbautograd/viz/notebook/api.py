@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from typing import Any
 
@@ -123,18 +123,15 @@ def animate(
     replay = replay_of(model, tensor, gradient)
     lines = player_lines(tensor, gradient, model, namespace)
     model.entire.handles.names = None
-    seed = _called(gradient, namespace)
+    seed = "" if gradient is None else one_line(name_in(namespace, gradient) or "gradient", 40)
     if seed:
         model = with_seed(model, seed)
     recorder = Recorder(model, namespace=namespace, resolve=resolve, inputs=chosen, seed=seed, products=vjps)
 
     shown = partial(Animation, direction=direction, fold=fold, opened=opened)
-
-    def run() -> None:
-        tensor.backward(gradient, retain_graph=retain_graph, create_graph=create_graph, inputs=inputs)
-
     try:
-        _run_observed(tensor, gradient, recorder, run, bool(retain_graph or create_graph), create_graph)
+        with _observed(tensor, gradient, recorder, bool(retain_graph or create_graph), create_graph):
+            tensor.backward(gradient, retain_graph=retain_graph, create_graph=create_graph, inputs=inputs)
     except Exception as error:
         if not recorder.frames and model.roots:
             recorder.refuse(error, tensor)
@@ -144,23 +141,16 @@ def animate(
     return shown(recorder.timeline(), ask=ask, replay=replay, code=lines)
 
 
-def _called(gradient: Any, namespace: Mapping[str, Any]) -> str:
-    """Return the name of a given gradient: its variable, or the argument's name; nothing for None."""
-    return "" if gradient is None else one_line(name_in(namespace, gradient) or "gradient", 40)
-
-
-def _run_observed(
-    tensor: Any, gradient: Any, recorder: Recorder, run: Callable[[], None], retain: bool, create: bool
-) -> None:
+def _observed(
+    tensor: Any, gradient: Any, recorder: Recorder, retain: bool, create: bool
+) -> AbstractContextManager[object]:
+    """Return a block in which a recorder hears of the pass of either library."""
     refused = gradient is None and math.prod(tensor.shape) != 1  # no pass begins
     if refused or not is_pytorchs_node(tensor.grad_fn):
-        with protocol.observe(recorder):
-            run()
-        return
+        return protocol.observe(recorder)
     roots = ((tensor.grad_fn, tensor.output_nr),)
     seed = gradient if gradient is not None else tensor.detach().new_ones(tensor.shape)
-    with torch_events.watch(roots, (seed,), recorder, retain_graph=retain, create_graph=create):
-        run()
+    return torch_events.watch(roots, (seed,), recorder, retain_graph=retain, create_graph=create)
 
 
 @after_block

@@ -111,25 +111,18 @@ def arrange(
     return _known(outline, tuple(sizes.items()), direction, tuple(labels.items()))
 
 
+Sizes = tuple[tuple[str, Size], ...]
+Steps = tuple[int, tuple[tuple[str, int], ...], tuple[str, ...], tuple[str, ...]]
+
+
 @lru_cache(maxsize=16)
-def _known(
-    outline: Outline, sizes: tuple[tuple[str, Size], ...], direction: str | None, labels: tuple[tuple[str, Size], ...]
-) -> Arrangements:
+def _known(outline: Outline, sizes: Sizes, direction: str | None, labels: Sizes) -> Arrangements:
     return Arrangements(outline, dict(sizes), direction, dict(labels))
 
 
 @lru_cache(maxsize=16)
-def _known_loop(
-    outline: Outline,
-    edges: tuple[Edge, ...],
-    steps: tuple[int, tuple[tuple[str, int], ...], tuple[str, ...], tuple[str, ...]],
-    sizes: tuple[tuple[str, Size], ...],
-    labels: tuple[tuple[str, Size], ...],
-) -> Arrangements:
-    """Return the grid of a loop.
-
-    :param steps: the fields of the loop.
-    """
+def _known_loop(outline: Outline, edges: tuple[Edge, ...], steps: Steps, sizes: Sizes, labels: Sizes) -> Arrangements:
+    """Return the grid of a loop with the fields ``steps``."""
     count, place, shared, names = steps
     boxes = tuple([Node(key, kind, "") for key, kind in outline.nodes])  # of which a grid reads nothing else
     loop = Loop(count, dict(place), shared, names)

@@ -48,25 +48,25 @@ MIN_FOLDED_LINES = 40
 LIBRARIES = ("numpy", "torch")
 KINDS = {tokenize.COMMENT: "remark", tokenize.NUMBER: "number", tokenize.STRING: "text"}
 """Marked parts of a program."""
-STYLE = (
-    ".nb-code { color: var(--nb-fg); font: 13px/1.5 var(--nb-mono); overflow-x: auto; text-align: left; }\n"
-    ".nb-code .nb-lines { white-space: pre; }\n"
-    ".nb-code .nb-remark { color: var(--nb-muted); font-style: italic; }\n"
-    ".nb-code .nb-word { color: var(--nb-out); }\n"
-    ".nb-code .nb-number { color: var(--nb-leaf); }\n"
-    ".nb-code .nb-text { color: var(--nb-teal); }\n"
-    ".nb-code .nb-gradient { color: var(--nb-grad); }\n"
-    ".nb-code button { font: 13px var(--nb-sans); margin-bottom: 8px; }\n"
-)
-COPY = (
-    'const button = document.querySelector("button"), program = document.querySelector(".nb-lines");\n'
-    "button.hidden = false;\n"
-    "button.onclick = async () => {\n"
-    "  try { await navigator.clipboard.writeText(program.textContent); }\n"
-    "  catch { getSelection().selectAllChildren(program); document.execCommand('copy'); }\n"
-    "  button.textContent = button.dataset.done;\n"
-    "};\n"
-)
+STYLE = """\
+.nb-code { color: var(--nb-fg); font: 13px/1.5 var(--nb-mono); overflow-x: auto; text-align: left; }
+.nb-code .nb-lines { white-space: pre; }
+.nb-code .nb-remark { color: var(--nb-muted); font-style: italic; }
+.nb-code .nb-word { color: var(--nb-out); }
+.nb-code .nb-number { color: var(--nb-leaf); }
+.nb-code .nb-text { color: var(--nb-teal); }
+.nb-code .nb-gradient { color: var(--nb-grad); }
+.nb-code button { font: 13px var(--nb-sans); margin-bottom: 8px; }
+"""
+COPY = """\
+const button = document.querySelector("button"), program = document.querySelector(".nb-lines");
+button.hidden = false;
+button.onclick = async () => {
+  try { await navigator.clipboard.writeText(program.textContent); }
+  catch { getSelection().selectAllChildren(program); document.execCommand('copy'); }
+  button.textContent = button.dataset.done;
+};
+"""
 
 
 @at_once

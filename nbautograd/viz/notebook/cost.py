@@ -203,11 +203,10 @@ def _steps(walk: GraphWalk, names: Mapping[str, Any], times: Times) -> tuple[dic
     kept, held = read_kept(walk, names).first, parameters(walk)
     steps = {}
     for node in walk.order:
-        forward, backward = times.of(node)
+        forward, backward = (seconds or 0.0 for seconds in times.of(node))
         work = flops(walk, node)
         unknown += work is None
-        times = forward or 0.0, backward or 0.0
-        steps[node] = OperationCost(1, held.get(node, 0), *(work or (0, 0)), *times, kept.get(node, 0))
+        steps[node] = OperationCost(1, held.get(node, 0), *(work or (0, 0)), forward, backward, kept.get(node, 0))
     return steps, unknown
 
 

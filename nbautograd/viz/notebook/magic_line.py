@@ -73,10 +73,7 @@ def _split(line: str) -> list[str]:
 
 
 def _as_in_python(parser: Any, name: str, words: Sequence[str]) -> None:
-    """Tell who has written an argument as in a call, ``retain_graph=True``, the option that it is.
-
-    :param words: the expression.
-    """
+    """Tell who has written an argument in the expression as in a call, ``retain_graph=True``, the option that it is."""
     for word in () if _is_expression(" ".join(words)) else words:
         given = re.fullmatch(r"([a-z_]+)=([\w.]+)|[a-z]+_[a-z_]+", word.strip(","))
         option = parser._option_string_actions.get(f"--{(given[1] or given[0]).replace('_', '-')}") if given else None

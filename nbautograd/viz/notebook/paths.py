@@ -389,10 +389,7 @@ def _line(d: str, paths: Sequence[int], turn: int) -> str:
 
 
 def _mark(places: Layout, edge: str, path: int, below: int) -> str:
-    """The number of a path on one of its edges.
-
-    :param below: the number of earlier marks on this edge.
-    """
+    """The number of a path on one of its edges, below so many earlier marks."""
     line = aside(places.routes[edge], places.direction, upright=bool(places.headings))
     ((x, y),) = curve_points(line, (0.5,), places.direction == "LR")
     y += 2 * MARK_RADIUS_PX * below

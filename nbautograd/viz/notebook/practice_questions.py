@@ -149,14 +149,9 @@ def _answered(kind: str, lines: tuple[str, ...], asked: str, place: tuple[int, i
     answer = _numbers(grads.get(asked))
     if level < 3 and not answer:
         return None
-    wrong = {"value": _numbers(tensors[asked]), **_wrong_of(kind, lines, asked, answer)}
+    wrong = {"value": _numbers(tensors[asked]), **(_wrong_of_passes(lines, asked, answer) if kind == "passes" else {})}
+    wrong |= {"sign": -answer} if isinstance(answer, float) else {}
     return Question(kind, level, seed, number, lines, asked, answer, {k: v for k, v in wrong.items() if v != answer})
-
-
-def _wrong_of(kind: str, lines: tuple[str, ...], asked: str, answer: Any) -> dict[str, Any]:
-    """Return the answers of whoever forgets how passes add up, or the sign."""
-    wrong = _wrong_of_passes(lines, asked, answer) if kind == "passes" else {}
-    return {**wrong, "sign": -answer} if isinstance(answer, float) else wrong
 
 
 def _wrong_of_passes(lines: tuple[str, ...], asked: str, answer: Any) -> dict[str, Any]:

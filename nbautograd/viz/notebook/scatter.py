@@ -248,10 +248,7 @@ def _asked(model: Model, places: Any) -> Array:
 
 
 def _classes(scores: Array, count: int) -> Array:
-    """Return the class of each place.
-
-    :raises ValueError: a model returns neither one number nor a score for each class.
-    """
+    """Return the class of each place, by one number or by a score for each class."""
     if scores.size == count:
         return np.asarray(scores.reshape(-1) > 0, np.uint8)
     if scores.ndim == 2 and len(scores) == count and scores.shape[1] <= CLASSES:
@@ -367,12 +364,8 @@ def _axes(plane: Plane, left: float, side: float) -> list[str]:
     ]
 
 
-SHAPES = (
-    (),
-    ((-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)),
-    ((0, -1.2), (1.2, 0.9), (-1.2, 0.9)),
-    ((0, -1.3), (1.3, 0), (0, 1.3), (-1.3, 0)),
-)
+SHAPES = ((), ((-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)), ((0, -1.2), (1.2, 0.9), (-1.2, 0.9)),
+          ((0, -1.3), (1.3, 0), (0, 1.3), (-1.3, 0)))  # fmt: skip
 """The corners of each class's mark: of a disk, a square, a triangle, a diamond."""
 
 

@@ -46,14 +46,9 @@ _HELPERS = (_folder(types), _folder(numpy), EXPRESSION, "<frozen ")
 """Code that is hidden where a hidden line has called it: Python's own modules, NumPy, an expression of a magic."""
 
 
-def _libraries() -> tuple[str, ...]:
-    """Return the folders of nbautograd's and PyTorch's code."""
-    return _OWN, "<nbautograd", _folder(sys.modules.get("torch"))
-
-
 def _walk(traceback: types.TracebackType | None) -> Iterator[tuple[types.TracebackType, bool, bool]]:
     """Each line of a traceback, whether it is to be hidden, and whether it is of nbautograd or PyTorch."""
-    libraries, hidden = _libraries(), False
+    libraries, hidden = (_OWN, "<nbautograd", _folder(sys.modules.get("torch"))), False
     while traceback is not None:
         name = traceback.tb_frame.f_code.co_filename
         own = name.startswith(libraries)

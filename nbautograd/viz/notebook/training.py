@@ -311,16 +311,14 @@ def lens_data(run: Run, recordings: Mapping[int, Recording], label: str) -> dict
 
 
 def _leaf_data(name: str, leaf: Any, steps: Sequence[Any]) -> dict[str, Any]:
-    bad = [[i, step.nan, step.inf] for i, step in enumerate(steps) if step.nan or step.inf]
     return {
-        "name": one_line(name, 60),
-        "shape": values.shape_text(leaf),
+        "name": one_line(name, 60), "shape": values.shape_text(leaf),
         "norms": [_told(step.norm, number_text(step.norm, SUMMARY)) for step in steps],
         "ratios": [_told(step.ratio, number_text(step.ratio, SUMMARY)) for step in steps],
         "counts": ["".join(chr(FIRST_LETTER + share) for share in step.counts) for step in steps],
         "zeros": [round(100 * step.zeros) for step in steps],
-        "bad": bad,
-    }
+        "bad": [[i, step.nan, step.inf] for i, step in enumerate(steps) if step.nan or step.inf],
+    }  # fmt: skip
 
 
 def _told(value: float, written: str) -> float | str | None:

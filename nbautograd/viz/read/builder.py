@@ -97,10 +97,8 @@ class _Builder:
     def model(self, tree: folding.Segment, turns: Turns) -> GraphModel:
         """The whole graph, nothing folded."""
         walk = self.walk
-        ungraphed, leaves = (
-            [self.leaf(None, tensor) for node, _, tensor in walk.roots if node is None],
-            self.handles.leaves,
-        )
+        leaves = self.handles.leaves
+        ungraphed = [self.leaf(None, tensor) for node, _, tensor in walk.roots if node is None]
         for node in walk.next:
             if node in walk.variables:
                 self.ids[node, 0] = self.leaf(node, walk.variables[node])

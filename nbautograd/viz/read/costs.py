@@ -47,9 +47,9 @@ def flops(walk: GraphWalk, node: Any) -> tuple[int, int] | None:
             forward = _of_product(first, second, out)
             return forward, forward * _wanted(walk, node, PRODUCTS[base])
         if base == "Convolution":
-            trace = trace_of(node)
-            has_shape = trace is not None and any(operand.name == "shape" for operand in trace.operands)
-            moved = shapes.get("input", out) if attribute(node, "_saved_transposed") or has_shape else out
+            operands = attribute(trace_of(node), "operands", ())
+            transposed = attribute(node, "_saved_transposed") or any(operand.name == "shape" for operand in operands)
+            moved = shapes.get("input", out) if transposed else out
             forward = 2 * out[0] * math.prod(moved[2:]) * math.prod(shapes["weight"])
             return forward, forward * _wanted(walk, node, ("input", "weight"))
         if base.startswith("ScaledDotProduct"):

@@ -129,11 +129,8 @@ def graph_so_far(call: FailedCall, namespace: Mapping[str, Any] | None) -> Graph
     nodes = [replace(n, kind="tensor") if n.kind == "output" else n for n in model.nodes]
     key = f"n{_next_number(nodes)}"
     free = _next_number(model.edges)
-    edges = [
-        Edge(f"e{free + i}", box, key, i, "constant" if model.by_id[box].kind == "constant" else "flow")
-        for i, box in enumerate(boxes.values())
-        if box in model.by_id
-    ]
+    drawn = [(i, box, model.by_id[box].kind) for i, box in enumerate(boxes.values()) if box in model.by_id]
+    edges = [Edge(f"e{free + i}", box, key, i, "constant" if kind == "constant" else "flow") for i, box, kind in drawn]
     return GraphModel(
         (*nodes, _failed(key, call)), (*model.edges, *edges), (key,),
         notes=(*call.notes, *model.notes), leaf_order=model.leaf_order, counts=model.counts,

@@ -33,12 +33,11 @@ MAX_CHARACTERS = 2000  # of a formula
 SYMBOLS = {
     "add": "+", "sub": "−", "rsub": "−", "mul": "×", "div": "÷", "neg": "−", "pow": "xⁿ", "exp": "exp", "log": "ln",
     "sqrt": "√", "sum": "Σ", "mean": "mean", "prod": "Π", "mm": "@", "bmm": "@", "mv": "@", "dot": "@", "matmul": "@",
-    "addmm": "x @ w + b", "t": "xᵀ", "transpose": "xᵀ",
-    "permute": "xᵀ", "relu": "relu", "tanh": "tanh", "sigmoid": "σ", "abs": "|·|",
-    "sin": "sin", "cos": "cos", "max": "max", "min": "min", "norm": "‖·‖", "linalgvectornorm": "‖·‖",
-    "view": "view", "reshape": "reshape", "clone": "clone", "select": "select", "slice": "[:]", "index": "[…]",
-    "cat": "cat", "stack": "stack", "logsoftmax": "log softmax", "softmax": "softmax", "nllloss": "nll",
-    "mseloss": "mse", "accumulategrad": "+=",
+    "addmm": "x @ w + b", "t": "xᵀ", "transpose": "xᵀ", "permute": "xᵀ", "relu": "relu", "tanh": "tanh",
+    "sigmoid": "σ", "abs": "|·|", "sin": "sin", "cos": "cos", "max": "max", "min": "min", "norm": "‖·‖",
+    "linalgvectornorm": "‖·‖", "view": "view", "reshape": "reshape", "clone": "clone", "select": "select",
+    "slice": "[:]", "index": "[…]", "cat": "cat", "stack": "stack", "logsoftmax": "log softmax", "softmax": "softmax",
+    "nllloss": "nll", "mseloss": "mse", "accumulategrad": "+=",
 }  # fmt: skip
 """The symbol of an operation of another library, by its lower-case name without ``Backward0``."""
 

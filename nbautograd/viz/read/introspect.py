@@ -300,10 +300,7 @@ def trace_of(node: Any) -> Any:
 
 
 def _with_line(node: Any, lines: Iterable[str]) -> Trace | None:
-    """The innermost line outside of PyTorch, as a trace without values.
-
-    :param lines: of a traceback, as ``traceback.format_stack`` gives them.
-    """
+    """The innermost line outside of PyTorch, of those of ``traceback.format_stack``, as a trace without values."""
     packages = tuple(str(PurePath(sys.modules[name].__file__ or "?").parent) for name in OTHERS if name in sys.modules)
     for text in reversed(list(lines)):
         found = re.match(r'\s*File "(.+)", line (\d+)', text)

@@ -295,10 +295,7 @@ def _point(trace: Any, inner: _Loop | None, begins: Mapping[_Loop, int]) -> _Poi
 
 
 def _numbered(points: Sequence[_Point], wanted: int) -> list[int]:
-    """The number of the turn of each operation.
-
-    :param wanted: the expected number of turns; 0: unknown.
-    """
+    """The number of the turn of each operation; ``wanted`` is the expected number of turns, 0 if it is unknown."""
     if len(set(points)) == 1:  # one call per turn, which may be of several operations; of a module, one call
         each, rest = divmod(len(points), wanted or 1)
         even = wanted and each and not rest and not points[0][1]

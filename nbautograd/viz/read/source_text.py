@@ -197,10 +197,7 @@ def _gives_tensor(tree: ast.expr) -> bool:
 
 
 def _is_one_operation(names: Iterable[str], tree: ast.expr) -> bool:
-    """Return whether each run of an expression is one operation, named by its outermost part; or an element: ``xs[t]``.
-
-    :param names: of the operations that ran.
-    """
+    """Return whether all operations that ran are the one that an expression's outermost part names, or an element."""
     if isinstance(tree, ast.Subscript):
         return {*names} <= _ELEMENT_NODES
     operation = operation_of(tree)
