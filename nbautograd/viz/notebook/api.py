@@ -119,18 +119,20 @@ def animate(
     from nbautograd.viz.capture.replay import products, replay_of  # loaded when a pass is played
     from nbautograd.viz.notebook.code import player_lines
 
-    vjps = products(tensor, gradient, model) if gradient is not None else ()
+    vjps: tuple[Any, ...] = ()
+    seed = ""
+    if gradient is not None:
+        vjps, seed = products(tensor, gradient, model), one_line(name_in(namespace, gradient) or "gradient", 40)
     replay = replay_of(model, tensor, gradient)
     lines = player_lines(tensor, gradient, model, namespace)
     model.entire.handles.names = None
-    seed = "" if gradient is None else one_line(name_in(namespace, gradient) or "gradient", 40)
     if seed:
         model = with_seed(model, seed)
     recorder = Recorder(model, namespace=namespace, resolve=resolve, inputs=chosen, seed=seed, products=vjps)
 
     shown = partial(Animation, direction=direction, fold=fold, opened=opened)
     try:
-        with _observed(tensor, gradient, recorder, bool(retain_graph or create_graph), create_graph):
+        with _observed(tensor, gradient, recorder, retain_graph, create_graph):
             tensor.backward(gradient, retain_graph=retain_graph, create_graph=create_graph, inputs=inputs)
     except Exception as error:
         if not recorder.frames and model.roots:
@@ -142,7 +144,7 @@ def animate(
 
 
 def _observed(
-    tensor: Any, gradient: Any, recorder: Recorder, retain: bool, create: bool
+    tensor: Any, gradient: Any, recorder: Recorder, retain: bool | None, create: bool
 ) -> AbstractContextManager[object]:
     """Return a block in which a recorder hears of the pass of either library."""
     refused = gradient is None and math.prod(tensor.shape) != 1  # no pass begins
@@ -150,7 +152,7 @@ def _observed(
         return protocol.observe(recorder)
     roots = ((tensor.grad_fn, tensor.output_nr),)
     seed = gradient if gradient is not None else tensor.detach().new_ones(tensor.shape)
-    return torch_events.watch(roots, (seed,), recorder, retain_graph=retain, create_graph=create)
+    return torch_events.watch(roots, (seed,), recorder, retain_graph=bool(retain or create), create_graph=create)
 
 
 @after_block

@@ -81,14 +81,11 @@ def diff(a: Any, b: Any, *, tolerance: float = 1e-5, namespace: Mapping[str, Any
             raise TypeError(f"diff needs two tensors, but was given {type(tensor).__name__}")
     names = namespace if namespace is not None else callers_names()
     settle(names)
-    first, second = (one_line(name_in(names, tensor) or other, 40) for tensor, other in ((a, "a"), (b, "b")))
+    first, second = _name(a, names, "a"), _name(b, names, "b")
     walks = GraphWalk(a), GraphWalk(b)
     pairs, only = _matched(*map(_steps, walks))
     changed = [(o, p) for o, p in pairs if o.shape == p.shape and _differ(o.value, p.value, tolerance)]
-    lines = [say("diff_only", name=name, what=_told(step))
-             for name, steps in ((first, only[0]), (second, only[1])) for step in steps[:MAX_SHOWN_LINES]]  # fmt: skip
-    unlike = [(one, other) for one, other in pairs if one.shape != other.shape][:MAX_SHOWN_LINES]
-    lines += [say("diff_shape", what=_told(two), one=str(one.shape), other=str(two.shape)) for one, two in unlike]
+    lines = _unlike(((first, only[0]), (second, only[1])), pairs)
     for one, other in changed[:1]:
         value = {"one": values.inline(one.value), "other": values.inline(other.value)}
         lines.append(say("diff_value", n=len(changed), what=_told(other), **value))
@@ -97,6 +94,18 @@ def diff(a: Any, b: Any, *, tolerance: float = 1e-5, namespace: Mapping[str, Any
     label = say("diff_label", a=first, b=second, n=len(pairs), one=len(only[0]), other=len(only[1]))
     return Difference(label if lines else say("diff_none", a=first, b=second, n=len(pairs)), lines,
                       picture_of(b, names, blame, lines[0] if lines else ""))  # fmt: skip
+
+
+def _name(tensor: Any, names: Mapping[str, Any], other: str) -> str:
+    return one_line(name_in(names, tensor) or other, 40)
+
+
+def _unlike(only: Sequence[tuple[str, Sequence[Step]]], pairs: Sequence[tuple[Step, Step]]) -> list[str]:
+    """Tell the first operations that only one graph has, by its name, and those whose results have another shape."""
+    alone = [say("diff_only", name=name, what=_told(step)) for name, own in only for step in own[:MAX_SHOWN_LINES]]
+    unlike = [(one, two) for one, two in pairs if one.shape != two.shape][:MAX_SHOWN_LINES]
+    shapes = [say("diff_shape", what=_told(two), one=str(one.shape), other=str(two.shape)) for one, two in unlike]
+    return alone + shapes
 
 
 def _steps(walk: GraphWalk) -> list[Step]:

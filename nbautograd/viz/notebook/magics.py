@@ -228,7 +228,8 @@ class AutogradMagics(Magics):
 
         Passes that the cell's own lines have shown, all of them, are not shown again.
         """
-        recording, value, drawn = None, None, None
+        recording, value = None, None
+        drawn: Any = None
         with block.held(), noted() as shown:
             try:
                 with block.recorded(self.shell.user_ns) as recording:

@@ -243,10 +243,14 @@ def _of_gradient(drawn: Question, given: Any) -> str | None:
         return None
     if isinstance(value, str):
         return say("practice_unread", given=value)
-    if isinstance(drawn.answer, list) and not (isinstance(value, list | tuple) or getattr(value, "ndim", 0)):
+    if isinstance(drawn.answer, list) and not _is_list(value):
         return say("practice_length", name=drawn.asked, n=len(drawn.answer))
     key = next((key for key, wrong in drawn.wrong.items() if wrong is not None and same(value, wrong)), "other")
     return say(f"practice_is_{key}", given=_text(value), name=drawn.asked)
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list | tuple) or bool(getattr(value, "ndim", 0))
 
 
 def _of_line(drawn: Question, given: Any) -> str | None:

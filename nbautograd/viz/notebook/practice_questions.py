@@ -149,19 +149,21 @@ def _answered(kind: str, lines: tuple[str, ...], asked: str, place: tuple[int, i
     answer = _numbers(grads.get(asked))
     if level < 3 and not answer:
         return None
-    wrong = {"value": _numbers(tensors[asked]), **(_wrong_of_passes(lines, asked, answer) if kind == "passes" else {})}
-    wrong |= {"sign": -answer} if isinstance(answer, float) else {}
+    wrong = {"value": _numbers(tensors[asked]), **_wrong_of(kind, lines, asked, answer)}
     return Question(kind, level, seed, number, lines, asked, answer, {k: v for k, v in wrong.items() if v != answer})
 
 
-def _wrong_of_passes(lines: tuple[str, ...], asked: str, answer: Any) -> dict[str, Any]:
-    """Return the answers of whoever forgets a pass, or that ``.grad`` was emptied between two."""
+def _wrong_of(kind: str, lines: tuple[str, ...], asked: str, answer: Any) -> dict[str, Any]:
+    """Return the answers of whoever forgets a pass, that ``.grad`` was emptied between two, or the sign."""
+    sign = {"sign": -answer} if isinstance(answer, float) else {}
+    if kind != "passes":
+        return sign
     first = next(n for n, line in enumerate(lines) if ".backward(" in line)
     before = _numbers(run(lines[: first + 1]).names[asked].grad)
-    if not isinstance(answer, float) or not isinstance(before, float):
-        return {"first": before}
+    if not sign or not isinstance(before, float):
+        return {"first": before, **sign}
     emptied = any(line.startswith(f"{asked}.grad") for line in lines)
-    return {"first": before, "kept" if emptied else "last": answer + before if emptied else answer - before}
+    return {"first": before, "kept" if emptied else "last": answer + before if emptied else answer - before, **sign}
 
 
 def _numbers(tensor: Any) -> Any:

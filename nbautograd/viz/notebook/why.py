@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -237,12 +237,11 @@ def _first_bad(flow: Flow, routes: Routes) -> tuple[Any, list[str]]:
 def _explain_module(module: Any, of: Any, names: Mapping[str, Any]) -> Explanation:
     own = name_in(names, module) or type(module).__name__
     parameters = dict(module.named_parameters())
-    roots = (_root(p, names) for p in parameters.values() if p.requires_grad)
-    root = of if of is not None else next((root for root in roots if root is not None), None)
+    root = of if of is not None else _first_root(parameters.values(), names)
     walk = GraphWalk(root) if root is not None and root.grad_fn is not None else None
     grads = _gradients(parameters, root, walk)
     sizes = {key: abs(size_of(g)) if g is not None else None for key, g in grads.items()}
-    squares = sum(s * s for s in sizes.values() if s is not None and math.isfinite(s)) or 1.0
+    squares = _sum_of_squares(sizes)
     lines = _falls(parameters, sizes, own)
     if walk is None:
         lines.append(say("why_nothing", name=own))
@@ -271,6 +270,15 @@ def _gradients(parameters: Mapping[str, Any], root: Any, walk: GraphWalk | None)
         for key, gradient in zip(wanted, flow_of(root, list(wanted.values()), walk).gradients, strict=True):
             grads[key] = grads[key] if grads[key] is not None else gradient
     return grads
+
+
+def _first_root(parameters: Iterable[Any], names: Mapping[str, Any]) -> Any:
+    roots = (_root(p, names) for p in parameters if p.requires_grad)
+    return next((root for root in roots if root is not None), None)
+
+
+def _sum_of_squares(sizes: Mapping[str, float | None]) -> float:
+    return sum(s * s for s in sizes.values() if s is not None and math.isfinite(s)) or 1.0
 
 
 def _norm_and_share(size: float | None, squares: float) -> tuple[str, str]:

@@ -359,14 +359,18 @@ def _runs(walk: GraphWalk) -> Runs | None:
     for (filename, line, *_), nodes in ranked[:MAX_CHECKED_LINES]:
         if best is not None and len(nodes) < best.count:
             break
-        # Of many, only the first and the last are asked whether a backward pass has used them up.
-        freed = sum(_saved(node)[1] for node in (nodes if len(nodes) < 200 else (nodes[0], nodes[-1])))
+        freed = _freed(nodes)
         if (len(nodes) >= MIN_RUNS or 0 < freed < len(nodes)) and _leads_to(walk, nodes[-1], nodes[0]):
             runs = Runs((filename, line), len(nodes), freed)
             if any(to is nodes[-2] for to, _ in walk.next[nodes[-1]]):  # directly
                 return runs
             best = best or runs
     return best
+
+
+def _freed(nodes: list[Any]) -> int:
+    """Count the operations that a backward pass has used up; of many only the first and the last are asked."""
+    return sum(_saved(node)[1] for node in (nodes if len(nodes) < 200 else (nodes[0], nodes[-1])))
 
 
 def _by_line(walk: GraphWalk) -> dict[Any, list[Any]]:

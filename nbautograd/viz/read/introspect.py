@@ -350,10 +350,14 @@ def remarks(nodes: Iterable[Any]) -> tuple[str, ...]:
         said.append(say("torch_lines"))
     if 0 < len(without) == len(theirs):
         said.append(say("torch_unwatched"))
-    elif any(first <= node._sequence_nr() < last for node in without for first, last in passed_over):
+    elif any(map(_was_passed_over, without)):
         watched = len(theirs) - len(without)
         said.append(say("torch_partly", watched=watched, count=len(theirs), budget=MAX_NOTED_OPS))
     return tuple(said)
+
+
+def _was_passed_over(node: Any) -> bool:
+    return any(first <= node._sequence_nr() < last for first, last in passed_over)
 
 
 _OPAQUE = {"CompiledFunctionBackward": "torch_compiled", "CheckpointFunctionBackward": "torch_checkpoint"}

@@ -31,7 +31,7 @@ Resolve = Callable[[str, int], tuple[str, str]]
 
 def lines_of(filename: str) -> list[str]:
     """All lines of a file, or of a cell as they were typed; none where they are not known."""
-    return getattr(SourceLocator.locate, "lines", linecache.getlines)(filename)  # type: ignore[no-any-return]
+    return getattr(SourceLocator.locate, "lines", linecache.getlines)(filename)
 
 
 class SourceLines:

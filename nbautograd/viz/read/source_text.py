@@ -261,9 +261,8 @@ class SourceTexts:
                 continue
             if len(nodes) == 1 or self.ran_once(nodes, expression):
                 self.calls |= dict.fromkeys(nodes, expression)
-                others = 0  # of a module inside it
-                if trace.scope:
-                    others = inside[attribute(_called_module(trace.scope), "number")] - len(nodes)
+                # Those of a module inside it:
+                others = inside[attribute(_called_module(trace.scope), "number")] - len(nodes) if trace.scope else 0
                 last = nodes
                 if len(nodes) > 1:
                     used = {to for node in nodes for to, _ in walk.next[node]}

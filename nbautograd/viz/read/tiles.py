@@ -122,8 +122,8 @@ def _tile_of(array: np.ndarray[Any, Any]) -> Tile | None:
         return None
     if array.size == 1 and array.dtype.kind == "f":
         number = float(array.item())
-        nan, finite = math.isnan(number), math.isfinite(number)
-        return Tile(array.shape, 1, (number if finite else str(number),), nan=int(nan), inf=int(not (nan or finite)))
+        nan, is_finite = int(math.isnan(number)), math.isfinite(number)
+        return Tile(array.shape, 1, (number if is_finite else str(number),), nan=nan, inf=int(not is_finite) - nan)
     shape, matrix = tuple(array.shape), as_matrix(array).astype(np.float64)
     rows, columns = matrix.shape
     finite = np.isfinite(matrix)
