@@ -301,24 +301,22 @@ def timed(times: Times) -> Iterator[None]:
 @contextmanager
 def _timed_by_a_mode(torch: Any, times: Times) -> Iterator[None]:
     """Put a mode that measures below the one that watches, so that the watch is not in the times."""
-    own = TorchWatch(MAX_TIMED_OPS)
-    own.start()
-    watch = watching()
-    rested = watch is not None and watch.rest()
-    try:
-        with mode_of(_timed, _Stopwatch(torch, times)):
+    with TorchWatch(MAX_TIMED_OPS):
+        watch = watching()
+        rested = watch is not None and watch.rest()
+        try:
+            with mode_of(_timed, _Stopwatch(torch, times)):
+                if watch is not None and rested:
+                    watch.resume()
+                try:
+                    yield
+                finally:
+                    if watch is not None:
+                        watch.settle()
+                        rested = watch.rest() or rested
+        finally:
             if watch is not None and rested:
                 watch.resume()
-            try:
-                yield
-            finally:
-                if watch is not None:
-                    watch.settle()
-                    rested = watch.rest() or rested
-    finally:
-        if watch is not None and rested:
-            watch.resume()
-        own.stop()
 
 
 class _Stopwatch:

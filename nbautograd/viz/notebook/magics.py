@@ -37,13 +37,11 @@ __all__ = ["AutogradMagics", "load", "unload"]
 OF_QUESTIONS = [name for name, *_ in QUESTIONS]
 LINE = ("graph", "backward", "code", "grads", "zero_grads", "practice", *OF_QUESTIONS, "autograd")
 CELL = ("autograd",)
-FOLD: Any = argument(
-    "--fold", "-f", action="store_true", help="draw loops and layers as one box each, which a click opens"
-)
+FOLD: Any = argument("--fold", "-f", action="store_true",
+                     help="draw loops and layers as one box each, which a click opens")  # fmt: skip
 TENSOR: Any = argument("expression", nargs="*", help="a tensor, or an expression that gives one")
-LEAVES: Any = argument(
-    "expression", nargs="*", help="leaves, modules, optimizers, or results with leaves; none for all leaves"
-)
+LEAVES: Any = argument("expression", nargs="*",
+                       help="leaves, modules, optimizers, or results with leaves; none for all leaves")  # fmt: skip
 MODES: tuple[Any, ...] = (grad_mode.grad_enabled, grad_mode.inference, protocol.observers, protocol.scopes)
 
 

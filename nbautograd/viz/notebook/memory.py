@@ -79,12 +79,10 @@ class MemoryReport:
 
     def _table(self, key: str, rows: dict[str, list[int]]) -> Table:
         ranked = sorted(rows.items(), key=lambda item: -sum(item[1]))
-        shown = tuple(
-            (one_line(what, 100), str(len(sizes)), bytes_text(sum(sizes)), f"{sum(sizes) / (self.total or 1):.0%}")
-            for what, sizes in ranked[:MAX_TABLE_ROWS]
-        )
+        shown = [(one_line(what, 100), str(len(sizes)), bytes_text(sum(sizes)), f"{sum(sizes) / (self.total or 1):.0%}")
+                 for what, sizes in ranked[:MAX_TABLE_ROWS]]  # fmt: skip
         note = say("memory_more", n=len(ranked) - MAX_TABLE_ROWS) if len(ranked) > MAX_TABLE_ROWS else ""
-        return Table(say(key), ("", *headings("memory_tensors", "memory_bytes", "memory_share")), shown, note)
+        return Table(say(key), ("", *headings("memory_tensors", "memory_bytes", "memory_share")), tuple(shown), note)
 
     @property
     def text(self) -> str:
@@ -109,10 +107,9 @@ class MemoryReport:
 
             every, top = max(1, len(curve) // MAX_CURVE_POINTS), curve.index(most)
             line = "L".join(map(at, sorted({*range(0, len(curve), every), top, len(curve) - 1})))
-            body.append(
-                f'<path d="M{LEFT_PX} {bottom}L{line}L{right} {bottom}Z" fill="{LIGHT["leaf-bg"]}" stroke="none"/>'
-                f'<path d="M{line}" fill="none" stroke="{LIGHT["leaf"]}" stroke-width="1.8"/>'
-            )
+            area = f"M{LEFT_PX} {bottom}L{line}L{right} {bottom}Z"
+            body.append(f'<path d="{area}" fill="{LIGHT["leaf-bg"]}" stroke="none"/>')
+            body.append(f'<path d="M{line}" fill="none" stroke="{LIGHT["leaf"]}" stroke-width="1.8"/>')
             turn = LEFT_PX + (middle - 0.5) * step
             body.append(f'<path d="M{turn:.1f} {TOP_PX}V{bottom}" stroke="{LIGHT["wire"]}" stroke-dasharray="3 3"/>')
             body.append(f'<path d="M{LEFT_PX} {bottom}H{right}" stroke="{LIGHT["line"]}"/>')
@@ -127,10 +124,8 @@ class MemoryReport:
         notes = "".join(f"<p>{escape_long(note, 400)}</p>" for note in self.notes)
         tables = "".join(table._repr_html_() for table in self.tables)
         graph = output.image(self.picture.svg, self.picture.label) if self.picture is not None else ""
-        return {
-            "text/plain": self.text,
-            "text/html": output.image(output.colored(self.svg), self.label) + notes + graph + tables,
-        }
+        curve = output.image(output.colored(self.svg), self.label)
+        return {"text/plain": self.text, "text/html": curve + notes + graph + tables}
 
 
 def _told(kept: GraphMemory) -> list[str]:

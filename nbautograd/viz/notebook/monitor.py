@@ -303,10 +303,8 @@ def _within(thing: Any, names: Mapping[int, str]) -> Iterator[tuple[str, Any]]:
     elif (held := parameters_of(thing)) is not None:
         items = held
     else:
-        raise TypeError(
-            f"monitor needs tensors, but was given {type(thing).__name__}; it takes modules, leaves, and lists, dicts, "
-            "iterables or objects of them"
-        )
+        takes = "it takes modules, leaves, and lists, dicts, iterables or objects of them"
+        raise TypeError(f"monitor needs tensors, but was given {type(thing).__name__}; {takes}")
     for item in items:
         if isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], str):  # as of named_parameters()
             for name, tensor in _within(item[1], names):

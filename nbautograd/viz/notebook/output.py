@@ -122,10 +122,8 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], caption: str = "",
     top = '</th><th scope="col">'.join(map(escape, head))
     about = f"<caption>{shown(caption)}</caption>" if caption else ""
     # In a narrow window a heading in Chinese would have one character on each line.
-    return (
-        f'<table>{about}<thead style="word-break:keep-all"><tr><th scope="col">{top}</th></tr></thead>'
-        f"<tbody>{''.join(lines)}</tbody></table>"
-    )
+    thead = f'<thead style="word-break:keep-all"><tr><th scope="col">{top}</th></tr></thead>'
+    return f"<table>{about}{thead}<tbody>{''.join(lines)}</tbody></table>"
 
 
 def graph_table(model: GraphModel) -> str:

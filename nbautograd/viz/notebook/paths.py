@@ -306,10 +306,8 @@ def stopped(name: str, walk: GraphWalk | None) -> list[str]:
     end = line_of(walk.roots[0][0]) if walk is not None else None
     if end is None and (frame := user_frame()) is not None:
         end = frame.f_code.co_filename, frame.f_lineno
-    lines = [
-        say(f"why_stop_{stop.kind}", what=stop.what, line=place_text((stop.filename, stop.line)), name=name)
-        for stop in stops(name, _reach(name, end, ran), set(ran))[:MAX_STOP_LINES]
-    ]
+    lines = [say(f"why_stop_{stop.kind}", what=stop.what, line=place_text((stop.filename, stop.line)), name=name)
+             for stop in stops(name, _reach(name, end, ran), set(ran))[:MAX_STOP_LINES]]  # fmt: skip
     return lines or [say("why_unused", name=name)]
 
 

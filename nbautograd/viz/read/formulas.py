@@ -92,6 +92,9 @@ def base(name: str) -> str:
     return name.rpartition("Backward")[0] or name
 
 
+_EXTRA = "^(Native|Unsafe)(?=[A-Z])|WithIndices$|(?<=y)Ex$|(?<=Reshape)Alias$|Flash(?=Attention)|(?<=Attention)ForCpu$"
+
+
 @lru_cache(1000)
 def called(name: str) -> str:
     """Return the public name of a node's operation; of a user's own the name of its class.
@@ -103,12 +106,8 @@ def called(name: str) -> str:
     """
     if name.endswith("Backward"):
         return base(name)
-    own = re.sub(
-        "^(Native|Unsafe)(?=[A-Z])|WithIndices$|(?<=y)Ex$|(?<=Reshape)Alias$|Flash(?=Attention)|(?<=Attention)ForCpu$",
-        "",
-        base(name),
-    )
-    return re.sub("(?<=[a-z0-9])(?=[A-Z])", "_", re.sub("(?<=[123])D", "d", own)).lower()
+    own = re.sub("(?<=[123])D", "d", re.sub(_EXTRA, "", base(name)))
+    return re.sub("(?<=[a-z0-9])(?=[A-Z])", "_", own).lower()
 
 
 def marks(source: str, names: Names) -> list[Mark]:

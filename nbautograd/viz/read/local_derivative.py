@@ -27,9 +27,7 @@ from nbautograd.viz.read.jacobians import DIAGONAL, MATRIX, MOVE, OTHER, OUTER, 
 from nbautograd.viz.read.model import Formula
 from nbautograd.viz.read.values import Digest
 
-__all__ = [
-    "MAX_ELEMENTS", "LocalDerivative", "Operands", "count_of", "evaluation", "kept_operands", "local_derivative",
-]  # fmt: skip
+__all__ = ["MAX_ELEMENTS", "LocalDerivative", "Operands", "count_of", "evaluation", "kept_operands", "local_derivative"]
 
 MAX_ELEMENTS = 65_536
 """Elements of a tensor with which a formula is evaluated."""

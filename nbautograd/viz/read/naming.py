@@ -268,11 +268,8 @@ class ResultNames:
                 continue
             if name := self.assigned_name(node):
                 assigned.setdefault(name, []).append(node)
-        return {
-            node: one_line(name, 40) + (introspect.subscript(i) if len(nodes) > 1 or name in taken else "")
-            for name, nodes in assigned.items()
-            for i, node in enumerate(nodes, 1)
-        }
+        return {node: one_line(name, 40) + (introspect.subscript(i) if len(nodes) > 1 or name in taken else "")
+                for name, nodes in assigned.items() for i, node in enumerate(nodes, 1)}  # fmt: skip
 
     def assigned_name(self, node: Any) -> str:
         """The variable to which the code assigned a result; nothing if it is not certain."""

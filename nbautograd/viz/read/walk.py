@@ -27,10 +27,7 @@ from nbautograd.viz.read.model import Saved
 from nbautograd.viz.read.segments import Turns, turns_of
 from nbautograd.viz.read.values import is_tensor
 
-__all__ = [
-    "GraphWalk", "inside", "is_module", "module_paths", "module_scopes", "of_variables", "parameters_of", "scopes_of",
-    "sequence",
-]  # fmt: skip
+__all__ = ["GraphWalk", "inside", "is_module", "module_paths", "of_variables", "parameters_of", "scopes_of", "sequence"]
 
 MAX_READ_NODES = 100_000  # of a larger graph, only those nearest to the roots
 MAX_NEAREST_NODES = 5000  # read of a graph that is too large
