@@ -364,10 +364,8 @@ def _data(source: re.Match[str], place: str, clean: Clean) -> Iterator[PrintedSt
 
 # -- drawings ----------------------------------------------------------------------------------------------------------
 
-LAYOUT = frozenset((
-    "x", "y", "x1", "y1", "x2", "y2", "dx", "dy", "cx", "cy", "r", "rx", "ry", "refX", "refY", "width", "height",
-    "viewBox", "d", "points", "transform",
-))  # fmt: skip
+_LAYOUT = "x y x1 y1 x2 y2 dx dy cx cy r rx ry refX refY width height viewBox d points transform"
+LAYOUT = frozenset(_LAYOUT.split())
 DIGEST = re.compile(r"\bnb[0-9a-f]{10}\b")
 """The beginning of the ids of a drawing, which its coordinates determine."""
 REFERS = frozenset({"aria-labelledby", "aria-describedby", "href", "{http://www.w3.org/1999/xlink}href"})
@@ -441,9 +439,7 @@ def _boxes(root: Any) -> dict[str, tuple[float, float, float, float]]:
     """Left, top, right and bottom of each node."""
     boxes = {}
     for node in root.iter():
-        shapes = [e for e in node if e.get("class") == "nb-shape"]
-        if "data-node" not in node.attrib:
-            continue
+        shapes = [e for e in node if e.get("class") == "nb-shape"] if "data-node" in node.attrib else ()
         sides = [[float(e.get(name, 0)) for name in ("x", "y", "width", "height")] for e in shapes]
         if sides:
             boxes[node.get("data-node")] = (

@@ -29,12 +29,8 @@ from nbautograd.viz.compare import Clean, differences
 
 __all__ = ["missing_names", "pytest_configure", "pytest_itemcollected"]
 
-USED = (
-    "kernel.start_new_kernel",
-    "plugin.IPyNbCell.compare_outputs",
-    "plugin.IPyNbCell.sanitize",
-    "plugin.IPyNbFile.from_parent",
-)
+USED = ("kernel.start_new_kernel", "plugin.IPyNbCell.compare_outputs", "plugin.IPyNbCell.sanitize",
+        "plugin.IPyNbFile.from_parent")  # fmt: skip
 """The names of nbval that this plugin replaces or calls."""
 SKIPPED = frozenset({"metadata", "traceback", "output_type", "name", "execution_count", "image/png", "image/jpeg",
                      "application/vnd.jupyter.widget-view+json", "application/vnd.nbautograd.pass+json"})  # fmt: skip

@@ -47,9 +47,8 @@ class PlayerDirective(SphinxDirective):
         except (OSError, ValueError) as error:
             raise self.error(f"nb-player: cannot read {self.arguments[0]}: {error}") from None
         if not isinstance(data, dict) or data.get("schema") != export.SCHEMA:
-            raise self.error(
-                f'nb-player: {self.arguments[0]} is no pass: write one by viz.animate(y).save("pass.json")'
-            )
+            what = 'is no pass: write one by viz.animate(y).save("pass.json")'
+            raise self.error(f"nb-player: {self.arguments[0]} {what}")
         element = f'<script type="application/json">{export.json_for_script(data)}</script>'
         return [nodes.raw("", f"<nb-player>{element}</nb-player>", format="html", nb_player=True)]
 

@@ -96,9 +96,8 @@ def marked(
     for node in model.nodes:
         if node.id in members:
             label = text(members[node.id])
-            kept: dict[str, Any] = (
-                {"value": label} if node.kind == "op" else {"label": label or node.label, "parameters": 0}
-            )
+            group: dict[str, Any] = {"label": label or node.label, "parameters": 0}
+            kept = {"value": label} if node.kind == "op" else group
             node = replace(node, share=total[node.id] / most, tile=None, **kept)
         nodes.append(node)
     return Picture(replace(model, nodes=tuple(nodes), notes=(*model.notes, note)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from typing import Any
 
@@ -29,16 +29,10 @@ __all__ = ["Animation", "Picture", "Recording", "animate", "graph", "record"]
 
 @at_once
 def graph(
-    *tensors: Any,
-    namespace: Mapping[str, Any] | None = None,
-    direction: str | None = None,
-    values: bool | None = None,
-    depth: int | None = None,
-    fold: bool | None = None,
-    opened: Collection[str] = (),
-    resolve: Resolve | None = None,
-    engine: str = "own",
-) -> Picture:
+    *tensors: Any, namespace: Mapping[str, Any] | None = None, direction: str | None = None,
+    values: bool | None = None, depth: int | None = None, fold: bool | None = None, opened: Collection[str] = (),
+    resolve: Resolve | None = None, engine: str = "own",
+) -> Picture:  # fmt: skip
     """The graph that made these tensors. What is not given here is as ``viz.settings`` says.
 
     :param namespace: variables whose names are to be shown; by default those where this is called.
@@ -84,19 +78,10 @@ def _names(opened: Collection[str]) -> tuple[str, ...]:
 
 @at_once
 def animate(
-    tensor: Any,
-    gradient: Any = None,
-    *,
-    retain_graph: bool | None = None,
-    create_graph: bool = False,
-    inputs: Any = None,
-    namespace: Mapping[str, Any] | None = None,
-    resolve: Resolve | None = None,
-    direction: str | None = None,
-    fold: bool | None = False,
-    opened: Collection[str] = (),
-    ask: bool = False,
-) -> Animation:
+    tensor: Any, gradient: Any = None, *, retain_graph: bool | None = None, create_graph: bool = False,
+    inputs: Any = None, namespace: Mapping[str, Any] | None = None, resolve: Resolve | None = None,
+    direction: str | None = None, fold: bool | None = False, opened: Collection[str] = (), ask: bool = False,
+) -> Animation:  # fmt: skip
     """Run ``tensor.backward(...)`` with these arguments and return the pass as an animation.
 
     ``direction``, ``fold`` and ``opened`` are as for :func:`graph`; here, nothing is folded unless the graph is large.
@@ -134,22 +119,21 @@ def animate(
     from nbautograd.viz.capture.replay import products, replay_of  # loaded when a pass is played
     from nbautograd.viz.notebook.code import player_lines
 
-    vjps = products(tensor, gradient, model) if gradient is not None else ()
+    vjps: tuple[Any, ...] = ()
+    seed = ""
+    if gradient is not None:
+        vjps, seed = products(tensor, gradient, model), one_line(name_in(namespace, gradient) or "gradient", 40)
     replay = replay_of(model, tensor, gradient)
     lines = player_lines(tensor, gradient, model, namespace)
     model.entire.handles.names = None
-    seed = _called(gradient, namespace)
     if seed:
         model = with_seed(model, seed)
     recorder = Recorder(model, namespace=namespace, resolve=resolve, inputs=chosen, seed=seed, products=vjps)
 
     shown = partial(Animation, direction=direction, fold=fold, opened=opened)
-
-    def run() -> None:
-        tensor.backward(gradient, retain_graph=retain_graph, create_graph=create_graph, inputs=inputs)
-
     try:
-        _run_observed(tensor, gradient, recorder, run, bool(retain_graph or create_graph), create_graph)
+        with _observed(tensor, gradient, recorder, retain_graph, create_graph):
+            tensor.backward(gradient, retain_graph=retain_graph, create_graph=create_graph, inputs=inputs)
     except Exception as error:
         if not recorder.frames and model.roots:
             recorder.refuse(error, tensor)
@@ -159,41 +143,24 @@ def animate(
     return shown(recorder.timeline(), ask=ask, replay=replay, code=lines)
 
 
-def _called(gradient: Any, namespace: Mapping[str, Any]) -> str:
-    """Return the name of a given gradient: its variable, or the argument's name; nothing for None."""
-    if gradient is None:
-        return ""
-    return one_line(name_in(namespace, gradient) or "gradient", 40)
-
-
-def _run_observed(
-    tensor: Any,
-    gradient: Any,
-    recorder: Recorder,
-    run: Callable[[], None],
-    retain: bool,
-    create: bool,
-) -> None:
+def _observed(
+    tensor: Any, gradient: Any, recorder: Recorder, retain: bool | None, create: bool
+) -> AbstractContextManager[object]:
+    """Return a block in which a recorder hears of the pass of either library."""
     refused = gradient is None and math.prod(tensor.shape) != 1  # no pass begins
     if refused or not is_pytorchs_node(tensor.grad_fn):
-        with protocol.observe(recorder):
-            run()
-        return
+        return protocol.observe(recorder)
     roots = ((tensor.grad_fn, tensor.output_nr),)
     seed = gradient if gradient is not None else tensor.detach().new_ones(tensor.shape)
-    with torch_events.watch(roots, (seed,), recorder, retain_graph=retain, create_graph=create):
-        run()
+    return torch_events.watch(roots, (seed,), recorder, retain_graph=bool(retain or create), create_graph=create)
 
 
 @after_block
 @contextmanager
 def record(
-    *,
-    namespace: Mapping[str, Any] | None = None,
-    resolve: Resolve | None = None,
-    direction: str | None = None,
+    *, namespace: Mapping[str, Any] | None = None, resolve: Resolve | None = None, direction: str | None = None,
     progress: bool = False,
-) -> Iterator[Recording]:
+) -> Iterator[Recording]:  # fmt: skip
     """Record every backward pass inside the ``with`` block, of nbautograd and of PyTorch.
 
     The recording is complete when the block ends; after an error, or an interrupt, it holds what ran until then. A

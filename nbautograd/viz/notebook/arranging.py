@@ -29,13 +29,9 @@ class Arrangements:
     """
 
     def __init__(
-        self,
-        outline: Outline,
-        sizes: Mapping[str, Size],
-        direction: str | None = None,
-        labels: Mapping[str, Size] | None = None,
-        loop: Layout | None = None,
-    ) -> None:
+        self, outline: Outline, sizes: Mapping[str, Size], direction: str | None = None,
+        labels: Mapping[str, Size] | None = None, loop: Layout | None = None,
+    ) -> None:  # fmt: skip
         self.outline, self.sizes, self.labels = outline, sizes, labels or {}
         self.direction, self.loop = direction, loop
         self.arranged: dict[tuple[str, float], Arranged] = {}
@@ -78,11 +74,10 @@ class Arrangements:
 
     def of(self, direction: str, widest: float) -> Arranged:
         """The graph in a direction."""
-        known = self.arranged.get((direction, widest))
-        if known is None:
-            known = Arranged(self.outline, self.sizes, direction, self.labels, widest=widest)
-            self.arranged[direction, widest] = known
-        return known
+        shape = direction, widest
+        if shape not in self.arranged:
+            self.arranged[shape] = Arranged(self.outline, self.sizes, direction, self.labels, widest=widest)
+        return self.arranged[shape]
 
     def extent(self, direction: str, rows: int, widest: float) -> Size:
         """The size of a layout before its texts are placed."""
@@ -97,10 +92,7 @@ class Arrangements:
 
 
 def arrange(
-    model: GraphModel,
-    sizes: Mapping[str, Size],
-    direction: str | None = None,
-    labels: Mapping[str, Size] | None = None,
+    model: GraphModel, sizes: Mapping[str, Size], direction: str | None = None, labels: Mapping[str, Size] | None = None
 ) -> Arrangements:
     """Return the layouts of a view: the known ones, where a small graph of the same boxes has been laid out before.
 
@@ -119,25 +111,18 @@ def arrange(
     return _known(outline, tuple(sizes.items()), direction, tuple(labels.items()))
 
 
+Sizes = tuple[tuple[str, Size], ...]
+Steps = tuple[int, tuple[tuple[str, int], ...], tuple[str, ...], tuple[str, ...]]
+
+
 @lru_cache(maxsize=16)
-def _known(
-    outline: Outline, sizes: tuple[tuple[str, Size], ...], direction: str | None, labels: tuple[tuple[str, Size], ...]
-) -> Arrangements:
+def _known(outline: Outline, sizes: Sizes, direction: str | None, labels: Sizes) -> Arrangements:
     return Arrangements(outline, dict(sizes), direction, dict(labels))
 
 
 @lru_cache(maxsize=16)
-def _known_loop(
-    outline: Outline,
-    edges: tuple[Edge, ...],
-    steps: tuple[int, tuple[tuple[str, int], ...], tuple[str, ...], tuple[str, ...]],
-    sizes: tuple[tuple[str, Size], ...],
-    labels: tuple[tuple[str, Size], ...],
-) -> Arrangements:
-    """Return the grid of a loop.
-
-    :param steps: the fields of the loop.
-    """
+def _known_loop(outline: Outline, edges: tuple[Edge, ...], steps: Steps, sizes: Sizes, labels: Sizes) -> Arrangements:
+    """Return the grid of a loop with the fields ``steps``."""
     count, place, shared, names = steps
     boxes = tuple([Node(key, kind, "") for key, kind in outline.nodes])  # of which a grid reads nothing else
     loop = Loop(count, dict(place), shared, names)

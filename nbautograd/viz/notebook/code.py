@@ -48,36 +48,32 @@ MIN_FOLDED_LINES = 40
 LIBRARIES = ("numpy", "torch")
 KINDS = {tokenize.COMMENT: "remark", tokenize.NUMBER: "number", tokenize.STRING: "text"}
 """Marked parts of a program."""
-STYLE = (
-    ".nb-code { color: var(--nb-fg); font: 13px/1.5 var(--nb-mono); overflow-x: auto; text-align: left; }\n"
-    ".nb-code .nb-lines { white-space: pre; }\n"
-    ".nb-code .nb-remark { color: var(--nb-muted); font-style: italic; }\n"
-    ".nb-code .nb-word { color: var(--nb-out); }\n"
-    ".nb-code .nb-number { color: var(--nb-leaf); }\n"
-    ".nb-code .nb-text { color: var(--nb-teal); }\n"
-    ".nb-code .nb-gradient { color: var(--nb-grad); }\n"
-    ".nb-code button { font: 13px var(--nb-sans); margin-bottom: 8px; }\n"
-)
-COPY = (
-    'const button = document.querySelector("button"), program = document.querySelector(".nb-lines");\n'
-    "button.hidden = false;\n"
-    "button.onclick = async () => {\n"
-    "  try { await navigator.clipboard.writeText(program.textContent); }\n"
-    "  catch { getSelection().selectAllChildren(program); document.execCommand('copy'); }\n"
-    "  button.textContent = button.dataset.done;\n"
-    "};\n"
-)
+STYLE = """\
+.nb-code { color: var(--nb-fg); font: 13px/1.5 var(--nb-mono); overflow-x: auto; text-align: left; }
+.nb-code .nb-lines { white-space: pre; }
+.nb-code .nb-remark { color: var(--nb-muted); font-style: italic; }
+.nb-code .nb-word { color: var(--nb-out); }
+.nb-code .nb-number { color: var(--nb-leaf); }
+.nb-code .nb-text { color: var(--nb-teal); }
+.nb-code .nb-gradient { color: var(--nb-grad); }
+.nb-code button { font: 13px var(--nb-sans); margin-bottom: 8px; }
+"""
+COPY = """\
+const button = document.querySelector("button"), program = document.querySelector(".nb-lines");
+button.hidden = false;
+button.onclick = async () => {
+  try { await navigator.clipboard.writeText(program.textContent); }
+  catch { getSelection().selectAllChildren(program); document.execCommand('copy'); }
+  button.textContent = button.dataset.done;
+};
+"""
 
 
 @at_once
 def code(
-    tensor: Any,
-    gradient: Any = None,
-    *,
-    library: str = "numpy",
-    flat: bool | None = None,
+    tensor: Any, gradient: Any = None, *, library: str = "numpy", flat: bool | None = None,
     namespace: Mapping[str, Any] | None = None,
-) -> Code:
+) -> Code:  # fmt: skip
     """The forward and the backward pass that made a tensor, as a program.
 
     Each operation is a line with the body of its declaration, and each path along which a gradient comes a line with
@@ -175,9 +171,8 @@ def player_lines(
         shown = []
         for line in program:
             leaf = leaves.get(line.comment.removesuffix(".grad"), "") if line.part == "grads" else ""
-            box = leaf or (boxes.get(line.node, ""))
             text = line.text if len(line.text) <= 160 else f"{line.text[:159]}…"
-            shown.append((text, line.comment, line.part, box))
+            shown.append((text, line.comment, line.part, leaf or boxes.get(line.node, "")))
         return [row for part in ORDER for row in shown if row[2] == part]
 
     return lines
@@ -219,10 +214,9 @@ class Code:
         """A page of its own, with a button that copies the program."""
         button = f'<button hidden data-done="{say("copied")}">{say("copy")}</button>'
         body = f'<main class="nb-code">{button}{self._lines()}{self._helpers()}</main>\n'
+        body += f'<script type="module">{COPY}</script>'
         label = say("code_of", name=one_line(self.program.name, 40))
-        return export.page(
-            label, f'{body}<script type="module">{COPY}</script>', script=COPY, style=theme.css(".nb-code") + STYLE
-        )
+        return export.page(label, body, script=COPY, style=theme.css(".nb-code") + STYLE)
 
     def static_html(self) -> str:
         """The program with its colors, which follow the notebook's; where styles are taken out, without."""
@@ -234,14 +228,12 @@ class Code:
         lines = self.text.split("\n")
         if len(lines) <= MIN_FOLDED_LINES:
             return f'<div class="nb-lines">{highlighted(self.text)}</div>'
-        shown: list[str] = []
-        section: list[str] = []
-        for line in [*lines, "# "]:
-            if line.startswith(("# ", "def ")) and section:
-                shown.append(_section(section))
-                section = []
-            section.append(line)
-        return f'<div class="nb-lines">{"".join(shown)}</div>'
+        sections: list[list[str]] = [[]]
+        for line in lines:
+            if line.startswith(("# ", "def ")) and sections[-1]:
+                sections.append([])
+            sections[-1].append(line)
+        return f'<div class="nb-lines">{"".join(map(_section, sections))}</div>'
 
     def _helpers(self) -> str:
         helpers = self.program.helpers

@@ -159,11 +159,8 @@ def _blended(key: re.Match[str]) -> str:
     x, y, height, *colors = key.groups()
     stops = "".join([f'<stop offset="{place}" stop-color="{color}"/>'
                      for place, color in zip((0, 0.5, 1), colors, strict=True)])  # fmt: skip
-    wide = KEY_COLOR_PX * len(KEY_COLORS)
-    return (
-        f'<linearGradient id="key">{stops}</linearGradient>'
-        f'<rect x="{x}" {y} width="{wide:g}" {height} fill="url(#key)"/>'
-    )
+    bar = f'<rect x="{x}" {y} width="{KEY_COLOR_PX * len(KEY_COLORS):g}" {height} fill="url(#key)"/>'
+    return f'<linearGradient id="key">{stops}</linearGradient>{bar}'
 
 
 def _once(svg: str) -> str:

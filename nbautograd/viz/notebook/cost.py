@@ -17,18 +17,9 @@ from nbautograd.viz.notebook.answers import Answer, marked, place_text
 from nbautograd.viz.notebook.in_place import at_once, callers_names, name_in
 from nbautograd.viz.notebook.picture import Picture
 from nbautograd.viz.notebook.tables import Table
+from nbautograd.viz.read import introspect
 from nbautograd.viz.read.costs import flops, modules_of, parameters, read_kept
-from nbautograd.viz.read.introspect import (
-    attribute,
-    hooks_of,
-    is_pytorchs_node,
-    line_of,
-    node_name,
-    remarks,
-    saved_of,
-    settle,
-    trace_of,
-)
+from nbautograd.viz.read.introspect import attribute, is_pytorchs_node, line_of, node_name, remarks, settle, trace_of
 from nbautograd.viz.read.values import is_tensor
 from nbautograd.viz.read.walk import GraphWalk, sequence
 
@@ -59,13 +50,9 @@ class OperationCost:
 
     def texts(self) -> tuple[str, ...]:
         """The cells of a row of the table."""
-        numbers = (self.parameters, self.flops, self.backward_flops)
-        times = (self.seconds, self.backward_seconds)
-        return (
-            *(count_text(number) if number else "–" for number in numbers),
-            *(time_text(seconds) if seconds else "–" for seconds in times),
-            bytes_text(self.nbytes) if self.nbytes else "–",
-        )
+        counts = [count_text(n) if n else "–" for n in (self.parameters, self.flops, self.backward_flops)]
+        times = [time_text(seconds) if seconds else "–" for seconds in (self.seconds, self.backward_seconds)]
+        return *counts, *times, bytes_text(self.nbytes) if self.nbytes else "–"
 
     def label(self) -> str:
         """The most of it in a few characters, for a box of the picture."""
@@ -195,10 +182,11 @@ def _backward(root: Any, walk: GraphWalk) -> str:
     leaves = [*walk.variables.values()]
     if root.grad_fn is None or not leaves:
         return "cost_no_graph"
-    if any(saved_of(node)[1] for node in walk.order):
+    if any(introspect.saved_of(node)[1] for node in walk.order):
         return "cost_freed"
     traces = ((node, trace_of(node)) for node in walk.next)
-    if any(hooks_of(node, attribute(node, "variable") if trace is None else trace.output()) for node, trace in traces):
+    tensors = ((node, attribute(node, "variable") if trace is None else trace.output()) for node, trace in traces)
+    if any(introspect.hooks_of(node, tensor) for node, tensor in tensors):
         return "cost_hooks"
     library = sys.modules[type(root).__module__.partition(".")[0]]
     ones = library.ones_like(root.detach())
@@ -215,12 +203,10 @@ def _steps(walk: GraphWalk, names: Mapping[str, Any], times: Times) -> tuple[dic
     kept, held = read_kept(walk, names).first, parameters(walk)
     steps = {}
     for node in walk.order:
-        forward, backward = times.of(node)
+        forward, backward = (seconds or 0.0 for seconds in times.of(node))
         work = flops(walk, node)
         unknown += work is None
-        steps[node] = OperationCost(
-            1, held.get(node, 0), *(work or (0, 0)), forward or 0.0, backward or 0.0, kept.get(node, 0)
-        )  # fmt: skip
+        steps[node] = OperationCost(1, held.get(node, 0), *(work or (0, 0)), forward, backward, kept.get(node, 0))
     return steps, unknown
 
 
@@ -236,10 +222,8 @@ def _table(walk: GraphWalk, steps: dict[Any, OperationCost], names: Mapping[str,
             if len(ranked) > MAX_TABLE_ROWS:
                 left = summed(step for _, step in ranked[MAX_TABLE_ROWS:])
                 lines.append((say("memory_more", n=len(ranked) - MAX_TABLE_ROWS), str(left.count), *left.texts()))
-    head = tuple(
-        say(f"cost_{k}") for k in ("count", "parameters", "flops", "backward_flops", "ms", "backward_ms", "bytes")
-    )
-    return Table("", ("", *head), tuple(lines)).without_empty_columns()
+    columns = ("count", "parameters", "flops", "backward_flops", "ms", "backward_ms", "bytes")
+    return Table("", ("", *(say(f"cost_{column}") for column in columns)), tuple(lines)).without_empty_columns()
 
 
 def _grouped(
@@ -257,11 +241,9 @@ def _grouped(
 
 def _picture(root: Any, names: Mapping[str, Any], steps: dict[Any, OperationCost]) -> Picture | None:
     """The graph, each box with its share."""
-    timed_ = any(map(_seconds, steps.values()))
-    size = _seconds if timed_ else _work
+    size, note = (_seconds, "mark_time") if any(map(_seconds, steps.values())) else (_work, "mark_flops")
     sizes = {node: size(step) for node, step in steps.items()}
-    note = say("mark_time" if timed_ else "mark_flops")
-    return marked(root, names, sizes, lambda nodes: summed(steps[node] for node in nodes).label(), note)
+    return marked(root, names, sizes, lambda nodes: summed(steps[node] for node in nodes).label(), say(note))
 
 
 # -- seconds -----------------------------------------------------------------------------------------------------------
@@ -319,24 +301,22 @@ def timed(times: Times) -> Iterator[None]:
 @contextmanager
 def _timed_by_a_mode(torch: Any, times: Times) -> Iterator[None]:
     """Put a mode that measures below the one that watches, so that the watch is not in the times."""
-    own = TorchWatch(MAX_TIMED_OPS)
-    own.start()
-    watch = watching()
-    rested = watch is not None and watch.rest()
-    try:
-        with mode_of(_timed, _Stopwatch(torch, times)):
+    with TorchWatch(MAX_TIMED_OPS):
+        watch = watching()
+        rested = watch is not None and watch.rest()
+        try:
+            with mode_of(_timed, _Stopwatch(torch, times)):
+                if watch is not None and rested:
+                    watch.resume()
+                try:
+                    yield
+                finally:
+                    if watch is not None:
+                        watch.settle()
+                        rested = watch.rest() or rested
+        finally:
             if watch is not None and rested:
                 watch.resume()
-            try:
-                yield
-            finally:
-                if watch is not None:
-                    watch.settle()
-                    rested = watch.rest() or rested
-    finally:
-        if watch is not None and rested:
-            watch.resume()
-        own.stop()
 
 
 class _Stopwatch:

@@ -85,7 +85,7 @@ def diff(a: Any, b: Any, *, tolerance: float = 1e-5, namespace: Mapping[str, Any
     walks = GraphWalk(a), GraphWalk(b)
     pairs, only = _matched(*map(_steps, walks))
     changed = [(o, p) for o, p in pairs if o.shape == p.shape and _differ(o.value, p.value, tolerance)]
-    lines = [*_unmatched(first, only[0]), *_unmatched(second, only[1]), *_shapes(pairs)]
+    lines = _unlike(((first, only[0]), (second, only[1])), pairs)
     for one, other in changed[:1]:
         value = {"one": values.inline(one.value), "other": values.inline(other.value)}
         lines.append(say("diff_value", n=len(changed), what=_told(other), **value))
@@ -96,21 +96,16 @@ def diff(a: Any, b: Any, *, tolerance: float = 1e-5, namespace: Mapping[str, Any
                       picture_of(b, names, blame, lines[0] if lines else ""))  # fmt: skip
 
 
-def _unmatched(name: str, steps: list[Step]) -> list[str]:
-    return [say("diff_only", name=name, what=_told(step)) for step in steps[:MAX_SHOWN_LINES]]
-
-
-def _shapes(pairs: list[tuple[Step, Step]]) -> list[str]:
-    """Tell the first operations whose results have another shape."""
-    unlike = [(one, other) for one, other in pairs if one.shape != other.shape]
-    return [
-        say("diff_shape", what=_told(other), one=str(one.shape), other=str(other.shape))
-        for one, other in unlike[:MAX_SHOWN_LINES]
-    ]
-
-
 def _name(tensor: Any, names: Mapping[str, Any], other: str) -> str:
     return one_line(name_in(names, tensor) or other, 40)
+
+
+def _unlike(only: Sequence[tuple[str, Sequence[Step]]], pairs: Sequence[tuple[Step, Step]]) -> list[str]:
+    """Tell the first operations that only one graph has, by its name, and those whose results have another shape."""
+    alone = [say("diff_only", name=name, what=_told(step)) for name, own in only for step in own[:MAX_SHOWN_LINES]]
+    unlike = [(one, two) for one, two in pairs if one.shape != two.shape][:MAX_SHOWN_LINES]
+    shapes = [say("diff_shape", what=_told(two), one=str(one.shape), other=str(two.shape)) for one, two in unlike]
+    return alone + shapes
 
 
 def _steps(walk: GraphWalk) -> list[Step]:
@@ -144,9 +139,7 @@ def _matched(one: list[Step], other: list[Step]) -> tuple[list[tuple[Step, Step]
                 only[1].extend(inner[1][k:m])
     else:
         only = inner
-    if end:
-        pairs += zip(one[-end:], other[-end:], strict=True)
-    return pairs, only
+    return [*pairs, *zip(one[len(one) - end :], other[len(other) - end :], strict=True)], only
 
 
 def _differ(one: Any, other: Any, tolerance: float) -> bool:

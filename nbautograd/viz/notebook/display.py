@@ -126,10 +126,8 @@ def as_typed(ran: Sequence[str], typed: Sequence[str]) -> list[str]:
         typed = list(dropwhile(lambda line: not line.strip(), typed))  # IPython drops leading empty lines
     whole = ["\n".join(typed).rstrip()] if len(ran) == 1 else list(_joined(typed))
     known = [*whole, *[""] * len(ran)]
-    return [
-        f"{text}\n" if (GENERATED in line or (body and not i)) and any(sign in text for sign in "%!?") else line
-        for i, (line, text) in enumerate(zip(ran, known, strict=False))
-    ]
+    return [f"{text}\n" if (GENERATED in line or (body and not i)) and any(sign in text for sign in "%!?") else line
+            for i, (line, text) in enumerate(zip(ran, known, strict=False))]  # fmt: skip
 
 
 def _joined(typed: Iterable[str]) -> Iterator[str]:

@@ -39,11 +39,8 @@ def player_page(data: Mapping[str, Any], svg: str, mount: str = "mount") -> str:
 
     label = str(data["label"])
     payload, read = _packed(json_for_script(data))
-    script = (
-        page_js()
-        + '\njoinPage();\nconst place = document.getElementById("nb-place");\n'
-        + f'const text = document.getElementById("nb-data").textContent;\n{mount}(place, JSON.parse({read}));\n'
-    )
+    script = f'{page_js()}\njoinPage();\nconst place = document.getElementById("nb-place");\n'
+    script += f'const text = document.getElementById("nb-data").textContent;\n{mount}(place, JSON.parse({read}));\n'
     still = compact(svg if read == "text" else _TILES.sub("", svg), follows=False)
     image = base64.b64encode(still.encode("utf-8")).decode("ascii")
     body = (
@@ -89,10 +86,8 @@ def frame(page: str, label: str, height: int) -> str:
     '<iframe title="y &quot;1&quot;" width="100%" height="300" ... srcdoc="<!doctype html><p>a &amp; b"></iframe>'
     """
     source = page.replace("&", "&amp;").replace('"', "&quot;")
-    return (
-        f'<iframe title="{escape(label)}" width="100%" height="{height}" style="border:0" loading="lazy" '
-        f'srcdoc="{source}"></iframe>'
-    )
+    look = f'title="{escape(label)}" width="100%" height="{height}" style="border:0" loading="lazy"'
+    return f'<iframe {look} srcdoc="{source}"></iframe>'
 
 
 def _hash(text: str) -> str:

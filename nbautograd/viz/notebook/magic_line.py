@@ -73,10 +73,7 @@ def _split(line: str) -> list[str]:
 
 
 def _as_in_python(parser: Any, name: str, words: Sequence[str]) -> None:
-    """Tell who has written an argument as in a call, ``retain_graph=True``, the option that it is.
-
-    :param words: the expression.
-    """
+    """Tell who has written an argument in the expression as in a call, ``retain_graph=True``, the option that it is."""
     for word in () if _is_expression(" ".join(words)) else words:
         given = re.fullmatch(r"([a-z_]+)=([\w.]+)|[a-z]+_[a-z_]+", word.strip(","))
         option = parser._option_string_actions.get(f"--{(given[1] or given[0]).replace('_', '-')}") if given else None
@@ -251,35 +248,15 @@ def question_magic(
 ONE = "a tensor, or an expression that gives one"
 TWO = "two tensors: their names, or expressions with a comma between them"
 QUESTIONS: tuple[tuple[Any, ...], ...] = (
-    (
-        "memory",
-        "Rank the memory that a graph keeps by line, operation and module, with its peaks: ``%memory loss``.",
-        ONE,
-        _tensor,
-    ),
-    (
-        "cost",
-        "Measure parameters, FLOPs, milliseconds and memory of an expression, from one run: ``%cost (w * x).sum()``.",
-        ONE,
-        _computation,
-    ),
-    (
-        "why",
-        "Explain a gradient by its paths, or by the line that cuts it off or makes it vanish: ``%why w``.",
-        "a tensor or a module",
-        _tensor_or_module,
-        argument("--of", help="the result that is differentiated; by default the newest that depends on it"),
-    ),
-    (
-        "path",
-        "List and draw all paths from a result to a tensor, with local derivatives and products: ``%path x y``.",
-        TWO,
-        _two_tensors,
-    ),
-    (
-        "diff",
-        "Compare two graphs: operations, shapes, values and gradients: ``%diff a b``.",
-        TWO,
-        _two_tensors,
-    ),
-)
+    ("memory", "Rank the memory that a graph keeps by line, operation and module, with its peaks: ``%memory loss``.",
+     ONE, _tensor),
+    ("cost",
+     "Measure parameters, FLOPs, milliseconds and memory of an expression, from one run: ``%cost (w * x).sum()``.",
+     ONE, _computation),
+    ("why", "Explain a gradient by its paths, or by the line that cuts it off or makes it vanish: ``%why w``.",
+     "a tensor or a module", _tensor_or_module,
+     argument("--of", help="the result that is differentiated; by default the newest that depends on it")),
+    ("path", "List and draw all paths from a result to a tensor, with local derivatives and products: ``%path x y``.",
+     TWO, _two_tensors),
+    ("diff", "Compare two graphs: operations, shapes, values and gradients: ``%diff a b``.", TWO, _two_tensors),
+)  # fmt: skip

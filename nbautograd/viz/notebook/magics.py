@@ -37,13 +37,11 @@ __all__ = ["AutogradMagics", "load", "unload"]
 OF_QUESTIONS = [name for name, *_ in QUESTIONS]
 LINE = ("graph", "backward", "code", "grads", "zero_grads", "practice", *OF_QUESTIONS, "autograd")
 CELL = ("autograd",)
-FOLD: Any = argument(
-    "--fold", "-f", action="store_true", help="draw loops and layers as one box each, which a click opens"
-)
+FOLD: Any = argument("--fold", "-f", action="store_true",
+                     help="draw loops and layers as one box each, which a click opens")  # fmt: skip
 TENSOR: Any = argument("expression", nargs="*", help="a tensor, or an expression that gives one")
-LEAVES: Any = argument(
-    "expression", nargs="*", help="leaves, modules, optimizers, or results with leaves; none for all leaves"
-)
+LEAVES: Any = argument("expression", nargs="*",
+                       help="leaves, modules, optimizers, or results with leaves; none for all leaves")  # fmt: skip
 MODES: tuple[Any, ...] = (grad_mode.grad_enabled, grad_mode.inference, protocol.observers, protocol.scopes)
 
 
@@ -76,15 +74,11 @@ class AutogradMagics(Magics):
         if options.fold and options.no_fold:
             raise UsageError("%graph --fold and --no-fold exclude each other; give one of them")
         picture = api.graph(
-            *tensors(self.shell, "graph", " ".join(options.expression)),
-            namespace=self.shell.user_ns,
-            direction="TB" if options.top_to_bottom else None,
-            values=False if options.no_values else None,
-            depth=options.depth,
-            fold=True if options.fold else False if options.no_fold else None,
-            opened=tuple(options.open or ()),
-            engine="dot" if options.dot else "own",
-        )
+            *tensors(self.shell, "graph", " ".join(options.expression)), namespace=self.shell.user_ns,
+            direction="TB" if options.top_to_bottom else None, values=False if options.no_values else None,
+            depth=options.depth, fold=True if options.fold else False if options.no_fold else None,
+            opened=tuple(options.open or ()), engine="dot" if options.dot else "own",
+        )  # fmt: skip
         return of_magic(picture, silent)
 
     @magic_arguments()
@@ -108,15 +102,10 @@ class AutogradMagics(Magics):
             inputs = list(tensors(self.shell, "backward --inputs", options.inputs + ","))
         try:
             animation = api.animate(
-                tensor,
-                self._gradient("backward", options.gradient),
-                retain_graph=options.retain_graph or None,
-                create_graph=options.create_graph,
-                inputs=inputs,
-                namespace=self.shell.user_ns,
-                fold=options.fold,
+                tensor, self._gradient("backward", options.gradient), retain_graph=options.retain_graph or None,
+                create_graph=options.create_graph, inputs=inputs, namespace=self.shell.user_ns, fold=options.fold,
                 ask=options.ask,
-            )
+            )  # fmt: skip
         except Exception as error:
             self._show_failed(error)
             raise
@@ -141,13 +130,9 @@ class AutogradMagics(Magics):
             raise UsageError(f"%code writes programs of nbautograd's tensors, but got {kind_of(tensor)}")
         from nbautograd.viz.notebook.code import code
 
-        program = code(
-            tensor,
-            self._gradient("code", options.gradient),
-            library=options.library,
-            flat=True if options.flat else False if options.fold else None,
-            namespace=self.shell.user_ns,
-        )
+        flat = True if options.flat else False if options.fold else None
+        start = self._gradient("code", options.gradient)
+        program = code(tensor, start, library=options.library, flat=flat, namespace=self.shell.user_ns)
         return of_magic(program, silent)
 
     @magic_arguments()
@@ -215,16 +200,15 @@ class AutogradMagics(Magics):
         it returns PyTorch if installed, with watched operations, else nbautograd; ``%autograd torch nbautograd`` makes
         it return nbautograd in any case, and ``%autograd torch off`` ends both.
         """
-        parsed_options, silent = parsed(self.autograd, line)
-        options = vars(parsed_options)
+        given, silent = parsed(self.autograd, line)
+        options = vars(given)
         words = options.pop("words")
         if words:
             word = " ".join(words[1:])
             if words[0] != "torch" or word not in mixing.CHOICES:
                 raise UsageError(f"%autograd {_meant(words, options)}")
             options["torch"] = "off" if word == "off" else "on"
-            told = mixing.choose(word)
-            if told:
+            if told := mixing.choose(word):
                 print(told)
         new = {name: value for name, value in options.items() if value is not None}
         try:
@@ -242,7 +226,8 @@ class AutogradMagics(Magics):
 
         Passes that the cell's own lines have shown, all of them, are not shown again.
         """
-        recording, value, drawn = None, None, None
+        recording, value = None, None
+        drawn: Any = None
         with block.held(), noted() as shown:
             try:
                 with block.recorded(self.shell.user_ns) as recording:
@@ -259,10 +244,10 @@ class AutogradMagics(Magics):
                     display(recording)
             if drawn is not None:
                 display({"text/plain": repr(value)}, raw=True)
+            elif isinstance(value, Tensor) and settings.tensors != "graph":
+                drawn = value
+            if drawn is not None:
                 display(drawn)
-                return None
-            if isinstance(value, Tensor) and settings.tensors != "graph":
-                display(value)
                 return None
         if value is None and not len(recording) and not shown:
             print(say("nothing_recorded"))
@@ -371,18 +356,12 @@ class _Loaded:
         libraries, cells = mixing.Mixing(shell), TorchCells(shell)
         self.stack.callback(mixing.stop)
         self.stack.callback(cells.after_cell, None)
-        for name, callback in (
-            ("pre_run_cell", locator.before_cell),
-            ("pre_run_cell", self.watch),
-            ("post_run_cell", self.unwatch),
-            ("post_run_cell", self.draw_failed),
-            ("pre_run_cell", libraries.before_cell),
-            ("post_run_cell", libraries.after_cell),
-            ("pre_run_cell", cells.before_cell),
-            ("post_run_cell", cells.after_cell),
-        ):
-            shell.events.register(name, callback)
-            self.stack.callback(shell.events.unregister, name, callback)
+        before = locator.before_cell, self.watch, libraries.before_cell, cells.before_cell
+        after = self.unwatch, self.draw_failed, libraries.after_cell, cells.after_cell
+        for name, callbacks in (("pre_run_cell", before), ("post_run_cell", after)):
+            for callback in callbacks:
+                shell.events.register(name, callback)
+                self.stack.callback(shell.events.unregister, name, callback)
         tables.watch.counts = True
         self.stack.callback(UserFrames(shell).undo)
         self.completers = shell.strdispatchers.setdefault("complete_command", StrDispatch())

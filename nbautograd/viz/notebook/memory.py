@@ -11,7 +11,7 @@ from nbautograd.viz.capture.player_data import bytes_text
 from nbautograd.viz.draw.lines import text_element
 from nbautograd.viz.draw.theme import LIGHT
 from nbautograd.viz.escape import escape_long, one_line
-from nbautograd.viz.language import say
+from nbautograd.viz.language import headings, say
 from nbautograd.viz.notebook import output
 from nbautograd.viz.notebook.answers import marked, place_text
 from nbautograd.viz.notebook.in_place import at_once, callers_names, name_in
@@ -79,13 +79,10 @@ class MemoryReport:
 
     def _table(self, key: str, rows: dict[str, list[int]]) -> Table:
         ranked = sorted(rows.items(), key=lambda item: -sum(item[1]))
-        shown = tuple(
-            (one_line(what, 100), str(len(sizes)), bytes_text(sum(sizes)), f"{sum(sizes) / (self.total or 1):.0%}")
-            for what, sizes in ranked[:MAX_TABLE_ROWS]
-        )
+        shown = [(one_line(what, 100), str(len(sizes)), bytes_text(sum(sizes)), f"{sum(sizes) / (self.total or 1):.0%}")
+                 for what, sizes in ranked[:MAX_TABLE_ROWS]]  # fmt: skip
         note = say("memory_more", n=len(ranked) - MAX_TABLE_ROWS) if len(ranked) > MAX_TABLE_ROWS else ""
-        title = say(key)
-        return Table(title, ("", say("memory_tensors"), say("memory_bytes"), say("memory_share")), shown, note)
+        return Table(say(key), ("", *headings("memory_tensors", "memory_bytes", "memory_share")), tuple(shown), note)
 
     @property
     def text(self) -> str:
@@ -100,23 +97,19 @@ class MemoryReport:
         """The memory over the forward and the backward pass, with its peak."""
         curve = [*self.kept.forward, *self.kept.backward]
         body: list[str] = []
-        high = TOP_PX + HEIGHT_PX + 26
+        bottom, right = TOP_PX + HEIGHT_PX, WIDTH_PX - RIGHT_PX
         if len(curve) > 1:
             most, middle = max(curve) or 1, len(self.kept.forward)
-            step = (WIDTH_PX - LEFT_PX - RIGHT_PX) / (len(curve) - 1)
-            bottom, right = TOP_PX + HEIGHT_PX, WIDTH_PX - RIGHT_PX
+            step = (right - LEFT_PX) / (len(curve) - 1)
 
             def at(i: int) -> str:
                 return f"{LEFT_PX + i * step:.1f} {bottom - curve[i] / most * (HEIGHT_PX - 14):.1f}"
 
-            every = max(1, len(curve) // MAX_CURVE_POINTS)
-            top = curve.index(most)
-            picked = sorted({*range(0, len(curve), every), top, len(curve) - 1})
-            line = "L".join(at(i) for i in picked)
-            body.append(
-                f'<path d="M{LEFT_PX} {bottom}L{line}L{right} {bottom}Z" fill="{LIGHT["leaf-bg"]}" stroke="none"/>'
-                f'<path d="M{line}" fill="none" stroke="{LIGHT["leaf"]}" stroke-width="1.8"/>'
-            )
+            every, top = max(1, len(curve) // MAX_CURVE_POINTS), curve.index(most)
+            line = "L".join(map(at, sorted({*range(0, len(curve), every), top, len(curve) - 1})))
+            area = f"M{LEFT_PX} {bottom}L{line}L{right} {bottom}Z"
+            body.append(f'<path d="{area}" fill="{LIGHT["leaf-bg"]}" stroke="none"/>')
+            body.append(f'<path d="M{line}" fill="none" stroke="{LIGHT["leaf"]}" stroke-width="1.8"/>')
             turn = LEFT_PX + (middle - 0.5) * step
             body.append(f'<path d="M{turn:.1f} {TOP_PX}V{bottom}" stroke="{LIGHT["wire"]}" stroke-dasharray="3 3"/>')
             body.append(f'<path d="M{LEFT_PX} {bottom}H{right}" stroke="{LIGHT["line"]}"/>')
@@ -125,16 +118,14 @@ class MemoryReport:
             body.append(text_element(LEFT_PX - 6, y + 4, bytes_text(most), LIGHT["grad"], anchor="end", mono=True))
             body.append(text_element(LEFT_PX, bottom + 16, say("memory_forward"), LIGHT["muted"]))
             body.append(text_element(right, bottom + 16, say("memory_backward"), LIGHT["muted"], anchor="end"))
-        return card(self.label, self.text, body, high)
+        return card(self.label, self.text, body, bottom + 26)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         notes = "".join(f"<p>{escape_long(note, 400)}</p>" for note in self.notes)
         tables = "".join(table._repr_html_() for table in self.tables)
         graph = output.image(self.picture.svg, self.picture.label) if self.picture is not None else ""
-        return {
-            "text/plain": self.text,
-            "text/html": output.image(output.colored(self.svg), self.label) + notes + graph + tables,
-        }
+        curve = output.image(output.colored(self.svg), self.label)
+        return {"text/plain": self.text, "text/html": curve + notes + graph + tables}
 
 
 def _told(kept: GraphMemory) -> list[str]:
@@ -165,9 +156,8 @@ def _lines_of_runs(runs: Runs) -> list[str]:
     _, text = SourceLocator.locate(*runs.line)
     name, is_sum = _carried(text)
     if name:
-        lines.append(
-            say("memory_fix_item" if is_sum else "memory_fix_detach", name=name, line=_itemed(text) if is_sum else "")
-        )
+        lines.append(say("memory_fix_item", name=name, line=_itemed(text)) if is_sum else
+                     say("memory_fix_detach", name=name, line=""))  # fmt: skip
     return lines
 
 

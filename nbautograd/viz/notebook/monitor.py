@@ -66,13 +66,9 @@ class Monitor(Still):
     """
 
     def __init__(
-        self,
-        leaves: Mapping[str, Any],
-        every: int = 1,
-        live: bool | None = None,
-        record: bool | None = False,
+        self, leaves: Mapping[str, Any], every: int = 1, live: bool | None = None, record: bool | None = False,
         namespace: Mapping[str, Any] | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         if every < 1:
             raise ValueError(f"every must be at least 1, got {every}")
         self.leaves, self.every = _representative(leaves, MAX_MEASURED_LEAVES), every
@@ -186,10 +182,8 @@ class Monitor(Still):
         if not losses:
             return "\n".join([self.label, say("monitor_how"), *HOW])
         lines = [self.label, f"{say('loss_axis')}: {number_text(losses[0])} → {number_text(losses[-1])}"]
-        shown = _representative(self.norms, MAX_LINES)
-        for name, norms in shown.items():
-            first, last = (number_text(norm, SUMMARY) for norm in (norms[0], norms[-1]))
-            lines.append(f"‖{name}.grad‖: {first} → {last}")
+        for name, norms in _representative(self.norms, MAX_LINES).items():
+            lines.append(f"‖{name}.grad‖: {number_text(norms[0], SUMMARY)} → {number_text(norms[-1], SUMMARY)}")
         return "\n".join(lines)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
@@ -221,12 +215,9 @@ def _representative(leaves: Mapping[str, Any], most: int) -> dict[str, Any]:
 
 
 def monitor(
-    *tensors: Any,
-    every: int = 1,
-    live: bool | None = None,
-    record: bool | None = None,
+    *tensors: Any, every: int = 1, live: bool | None = None, record: bool | None = None,
     namespace: Mapping[str, Any] | None = None,
-) -> Monitor:
+) -> Monitor:  # fmt: skip
     """Watch a training loop: its loss, and of every leaf the gradient's norm, its histogram and the update's size.
 
     It is drawn live in a notebook. When the loop is done, what remains can be explored: the values at each step, and
@@ -312,10 +303,8 @@ def _within(thing: Any, names: Mapping[int, str]) -> Iterator[tuple[str, Any]]:
     elif (held := parameters_of(thing)) is not None:
         items = held
     else:
-        raise TypeError(
-            f"monitor needs tensors, but was given {type(thing).__name__}; it takes modules, leaves, and lists, dicts, "
-            "iterables or objects of them"
-        )
+        takes = "it takes modules, leaves, and lists, dicts, iterables or objects of them"
+        raise TypeError(f"monitor needs tensors, but was given {type(thing).__name__}; {takes}")
     for item in items:
         if isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], str):  # as of named_parameters()
             for name, tensor in _within(item[1], names):
@@ -342,10 +331,9 @@ def unstarted(title: str, lines: Sequence[str]) -> str:
     """Draw the instructions for a monitor that was not called yet: a sentence, and lines of code."""
     sentence, *code = lines
     body = [text_element(14, 44, sentence, LIGHT["muted"])]
-    body += [
-        text_element(14 + 8 * (len(line) - len(line.lstrip())), 68 + 18 * i, line.lstrip(), LIGHT["fg"], mono=True)
-        for i, line in enumerate(code)
-    ]
+    for i, line in enumerate(code):
+        indent = 8 * (len(line) - len(line.lstrip()))
+        body.append(text_element(14 + indent, 68 + 18 * i, line.lstrip(), LIGHT["fg"], mono=True))
     return card(title, "\n".join(lines), body, 62 + 18 * len(code))
 
 
@@ -391,11 +379,9 @@ def _levels(values: Sequence[float], y: Callable[[float], float]) -> list[str]:
     """Draw a line across the axes at each of the values, with its number."""
     out = []
     for value in values:
-        at = y(value)
+        at, shown = y(value), number_text(value, SUMMARY)
         out.append(f'<path d="M{LEFT_PX} {at:.1f}H{WIDTH_PX - RIGHT_PX}" stroke="{LIGHT["line"]}"/>')
-        out.append(
-            text_element(LEFT_PX - 6, at + 4, number_text(value, SUMMARY), LIGHT["muted"], anchor="end", mono=True)
-        )
+        out.append(text_element(LEFT_PX - 6, at + 4, shown, LIGHT["muted"], anchor="end", mono=True))
     return out
 
 

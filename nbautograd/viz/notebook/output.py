@@ -117,17 +117,13 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], caption: str = "",
     '<tbody><tr><th scope="row">&lt;w&gt;</th><td>1</td></tr></tbody></table>'
     """
     shown = str if are_html else escape
-    lines = [
-        f'<tr><th scope="row">{shown(first)}</th><td>{"</td><td>".join(map(shown, rest))}</td></tr>'
-        for first, *rest in rows
-    ]
+    lines = [f'<tr><th scope="row">{shown(first)}</th><td>{"</td><td>".join(map(shown, rest))}</td></tr>'
+             for first, *rest in rows]  # fmt: skip
     top = '</th><th scope="col">'.join(map(escape, head))
     about = f"<caption>{shown(caption)}</caption>" if caption else ""
     # In a narrow window a heading in Chinese would have one character on each line.
-    return (
-        f'<table>{about}<thead style="word-break:keep-all"><tr><th scope="col">{top}</th></tr></thead>'
-        f"<tbody>{''.join(lines)}</tbody></table>"
-    )
+    thead = f'<thead style="word-break:keep-all"><tr><th scope="col">{top}</th></tr></thead>'
+    return f"<table>{about}{thead}<tbody>{''.join(lines)}</tbody></table>"
 
 
 def graph_table(model: GraphModel) -> str:
@@ -183,15 +179,12 @@ def gradient_image(text: str, tile: Tile | None, largest: float) -> str:
     grid = None if tile is None else grid_of([tile], BOX)
     if tile is None or grid is None:
         return escape(text)
-    wide, high = grid.size
-    drawn = drawing(wide, high, paint(tile, grid, 0, 0, Scale(GRADIENTS, largest)))
-    return image(drawn, text)
+    return image(drawing(*grid.size, paint(tile, grid, 0, 0, Scale(GRADIENTS, largest))), text)
 
 
 def key_image(largest: float) -> str:
     """Draw the key of the colors."""
-    name = say("scale_gradients")
-    return image(drawing(300, 14, scale_key(2, 11, largest)), name)
+    return image(drawing(300, 14, scale_key(2, 11, largest)), say("scale_gradients"))
 
 
 def drawing(wide: float, high: float, inside: str) -> str:
@@ -199,10 +192,8 @@ def drawing(wide: float, high: float, inside: str) -> str:
 
     :param inside: SVG elements.
     """
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{wide:g}" height="{high:g}" viewBox="0 0 {wide:g} {high:g}" '
-        f'font-family="{theme.SANS_MARKUP}">{inside}</svg>'
-    )
+    size = f'width="{wide:g}" height="{high:g}" viewBox="0 0 {wide:g} {high:g}"'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="{theme.SANS_MARKUP}">{inside}</svg>'
 
 
 def brief(text: str) -> str:

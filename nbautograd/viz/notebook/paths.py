@@ -99,13 +99,9 @@ class Paths(Answer):
     picture_first = True
 
     def __init__(
-        self,
-        label: str,
-        lines: Sequence[str],
-        picture: Picture | None = None,
-        paths: Sequence[Path] = (),
+        self, label: str, lines: Sequence[str], picture: Picture | None = None, paths: Sequence[Path] = (),
         count: int = 0,
-    ) -> None:
+    ) -> None:  # fmt: skip
         super().__init__(label, lines, picture)
         self.paths, self.count = tuple(paths), count
 
@@ -173,10 +169,8 @@ def _paths_between(
     routes, listed = zip(*described(found, y, x, name, walk, flow), strict=True)
     (gradient,) = flow.gradients or [listed[0].gradient]
     total = {"root": title, "name": name, "n": count, "count": f"{count:,}{'+' * (count >= MAX_PATHS)}"}
-    if gradient is None:
-        label = say("path_lead", **total)
-    else:
-        label = say("path_total", value=values.in_words(gradient), **total)
+    value = {} if gradient is None else {"value": values.in_words(gradient)}
+    label = say("path_total" if value else "path_lead", **value, **total)
     lines = [path.text for path in listed]
     if count > len(listed):
         lines.append(say("why_more_paths", n=count - len(listed)))
@@ -196,13 +190,9 @@ def described(
 
 
 def _path(
-    route: Route,
-    parts: tuple[Sequence[tuple[float, int]], Any],
-    tensor: Any,
-    name: str,
-    flow: Flow,
+    route: Route, parts: tuple[Sequence[tuple[float, int]], Any], tensor: Any, name: str, flow: Flow,
     about: Callable[[Any], tuple[str, str, str]],
-) -> Path:
+) -> Path:  # fmt: skip
     sizes, gradient = [size for size, _ in parts[0]], parts[1]
     steps = []
     for i, (node, edge) in enumerate(route):
@@ -259,10 +249,10 @@ class _PathPicture(Picture):
         return [made.places(window) for window in windows]
 
     def _drawn(self, model: GraphModel, windows: Sequence[Size] = WINDOWS[:1], painted: bool = True) -> list[str]:
-        shown = []
+        shown, words = [], graph_text(model)
         for at in self.places(0, model, windows):
             lit = [[line for key in edges if (line := model.stands.get(key, key)) in at.routes] for edges in self.lit]
-            svg = draw(model, at, FrameState(labels=self.factors), description=graph_text(model), painted=painted)
+            svg = draw(model, at, FrameState(labels=self.factors), description=words, painted=painted)
             shown.append(highlighted(svg, model, at, lit))
         return shown
 
@@ -316,10 +306,8 @@ def stopped(name: str, walk: GraphWalk | None) -> list[str]:
     end = line_of(walk.roots[0][0]) if walk is not None else None
     if end is None and (frame := user_frame()) is not None:
         end = frame.f_code.co_filename, frame.f_lineno
-    lines = [
-        say(f"why_stop_{stop.kind}", what=stop.what, line=place_text((stop.filename, stop.line)), name=name)
-        for stop in stops(name, _reach(name, end, ran), set(ran))[:MAX_STOP_LINES]
-    ]
+    lines = [say(f"why_stop_{stop.kind}", what=stop.what, line=place_text((stop.filename, stop.line)), name=name)
+             for stop in stops(name, _reach(name, end, ran), set(ran))[:MAX_STOP_LINES]]  # fmt: skip
     return lines or [say("why_unused", name=name)]
 
 
@@ -380,8 +368,7 @@ def highlighted(svg: str, model: GraphModel, places: Layout, paths: Sequence[Col
     lit = {end for edge in model.edges if edge.id in users for end in (edge.src, edge.dst)} | users.keys()
     svg = PART.sub(lambda part: part[0] if part[1] in lit else part[0].replace(" ", ' opacity="0.3" ', 1), svg)
     lines = [_line(places.flows[edge], own, turn) for edge, own in users.items() for turn in range(len(own))]
-    marks: list[str] = []
-    marked: list[str] = []
+    marks, marked = list[str](), list[str]()
     for i, path in enumerate(paths):
         edge = min(path, key=lambda edge: (len(users[edge]), marked.count(edge), edge in places.labels), default="")
         if 0 < len(users.get(edge, ())) < max(len(paths), 2):  # not where all of several run
@@ -400,15 +387,10 @@ def _line(d: str, paths: Sequence[int], turn: int) -> str:
 
 
 def _mark(places: Layout, edge: str, path: int, below: int) -> str:
-    """The number of a path on one of its edges.
-
-    :param below: the number of earlier marks on this edge.
-    """
+    """The number of a path on one of its edges, below so many earlier marks."""
     line = aside(places.routes[edge], places.direction, upright=bool(places.headings))
     ((x, y),) = curve_points(line, (0.5,), places.direction == "LR")
     y += 2 * MARK_RADIUS_PX * below
-    return (
-        f'<circle cx="{number(x)}" cy="{number(y)}" r="{MARK_RADIUS_PX}" fill="{hue(path)}"/>'
-        f'<text x="{number(x)}" y="{number(y + 4)}" font-size="11" font-weight="700" text-anchor="middle" '
-        f'fill="{LIGHT["bg"]}">{path + 1}</text>'
-    )
+    disk = f'<circle cx="{number(x)}" cy="{number(y)}" r="{MARK_RADIUS_PX}" fill="{hue(path)}"/>'
+    look = f'font-size="11" font-weight="700" text-anchor="middle" fill="{LIGHT["bg"]}"'
+    return f'{disk}<text x="{number(x)}" y="{number(y + 4)}" {look}>{path + 1}</text>'

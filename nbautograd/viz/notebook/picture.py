@@ -44,14 +44,9 @@ class Picture(Figure):
     """
 
     def __init__(
-        self,
-        model: GraphModel,
-        direction: str | None = None,
-        engine: str = "own",
-        *,
-        fold: bool | None = False,
+        self, model: GraphModel, direction: str | None = None, engine: str = "own", *, fold: bool | None = False,
         opened: Collection[str] = (),
-    ) -> None:
+    ) -> None:  # fmt: skip
         if engine not in ("own", "dot"):
             raise ValueError(f"engine must be 'own' or 'dot', got {engine!r}")
         super().__init__(direction, fold, opened)

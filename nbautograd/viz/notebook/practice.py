@@ -180,12 +180,9 @@ class Practice:
         picture = self._graph(self.question.forward()) if asked else None
         still = picture.static_html() if picture is not None else ""
         program = escape_long("\n".join(self._numbered()), 5000)
-        html = (
-            f"<p><b>{escape(self._head())}</b></p><pre><code>{program}</code></pre>"
-            f"<p>{escape(self._ask())}</p>{still}"
-            f"<p><small>{escape_long(say('practice_how'), 500)}</small></p>"
-        )
-        return {"text/plain": repr(self), "text/html": html}
+        html = f"<p><b>{escape(self._head())}</b></p><pre><code>{program}</code></pre><p>{escape(self._ask())}</p>"
+        how = f"<p><small>{escape_long(say('practice_how'), 500)}</small></p>"
+        return {"text/plain": repr(self), "text/html": html + still + how}
 
 
 @at_once

@@ -154,19 +154,16 @@ def _answered(kind: str, lines: tuple[str, ...], asked: str, place: tuple[int, i
 
 
 def _wrong_of(kind: str, lines: tuple[str, ...], asked: str, answer: Any) -> dict[str, Any]:
-    """Return the answers of whoever forgets how passes add up, or the sign."""
-    wrong = _wrong_of_passes(lines, asked, answer) if kind == "passes" else {}
-    return {**wrong, "sign": -answer} if isinstance(answer, float) else wrong
-
-
-def _wrong_of_passes(lines: tuple[str, ...], asked: str, answer: Any) -> dict[str, Any]:
-    """Return the answers of whoever forgets a pass, or that ``.grad`` was emptied between two."""
+    """Return the answers of whoever forgets a pass, that ``.grad`` was emptied between two, or the sign."""
+    sign = {"sign": -answer} if isinstance(answer, float) else {}
+    if kind != "passes":
+        return sign
     first = next(n for n, line in enumerate(lines) if ".backward(" in line)
     before = _numbers(run(lines[: first + 1]).names[asked].grad)
-    if not isinstance(answer, float) or not isinstance(before, float):
-        return {"first": before}
+    if not sign or not isinstance(before, float):
+        return {"first": before, **sign}
     emptied = any(line.startswith(f"{asked}.grad") for line in lines)
-    return {"first": before, "kept" if emptied else "last": answer + before if emptied else answer - before}
+    return {"first": before, "kept" if emptied else "last": answer + before if emptied else answer - before, **sign}
 
 
 def _numbers(tensor: Any) -> Any:
@@ -247,8 +244,7 @@ def _passes(draw: Draw, level: int) -> tuple[list[str], str]:
     emptied = draw.one(("w.grad = None", "x.grad = None", "w.grad.zero_()", "x.grad.zero_()"))
     between = [emptied] if draw.chance(0.6) else []
     if level == 4:
-        step = f"with torch.no_grad():\n    w -= {draw.one(('0.5 * ', '', '2 * '))}w.grad"
-        between.insert(0, step)
+        between.insert(0, f"with torch.no_grad():\n    w -= {draw.one(('0.5 * ', '', '2 * '))}w.grad")
     return [*lines, first, "y.backward()", *between, second, "y.backward()"], draw.one(("w", "x"))
 
 
@@ -284,9 +280,5 @@ def _fails(draw: Draw, level: int) -> tuple[list[str], str]:
     return lines, ""
 
 
-WRITERS: dict[str, Callable[[Draw, int], tuple[list[str], str]]] = {
-    "gradient": _gradient,
-    "leaf": _leaves,
-    "passes": _passes,
-    "fails": _fails,
-}
+Writer = Callable[[Draw, int], tuple[list[str], str]]
+WRITERS: dict[str, Writer] = {"gradient": _gradient, "leaf": _leaves, "passes": _passes, "fails": _fails}

@@ -59,16 +59,10 @@ class Recording(Figure):
     """
 
     def __init__(
-        self,
-        timeline: Timeline,
-        direction: str | None = None,
-        *,
-        fold: bool | None = False,
-        opened: Collection[str] = (),
-        ask: bool = False,
-        replay: Replay | None = None,
+        self, timeline: Timeline, direction: str | None = None, *, fold: bool | None = False,
+        opened: Collection[str] = (), ask: bool = False, replay: Replay | None = None,
         code: Callable[[], Sequence[tuple[str, str, str, str]]] | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         super().__init__(direction, fold, opened)
         self.timeline, self.ask, self.replay, self.code = timeline, ask, replay, code
         # each with its model, so that the model's id is no other's
@@ -172,23 +166,16 @@ class Recording(Figure):
         return labels
 
     def _drawn(
-        self,
-        scene: int,
-        model: GraphModel,
-        state: FrameState,
-        windows: Sequence[Size] = WINDOWS[:1],
+        self, scene: int, model: GraphModel, state: FrameState, windows: Sequence[Size] = WINDOWS[:1],
         painted: bool = True,
-    ) -> list[str]:
+    ) -> list[str]:  # fmt: skip
         words, seen = graph_text(model), replace(state, leaves=waiting(model, state.leaves)).seen_in(model)
-
-        every = self.places(scene, model, windows)
-        drawn = {}
+        every, drawn = self.places(scene, model, windows), dict[int, str]()
         for window, places in zip(windows, every, strict=True):
             if id(places) not in drawn:
                 grids, _, bare, _ = self._fitting(scene, model, window)
-                drawn[id(places)] = draw(
-                    model, places, seen, description=words, grids=grids, painted=painted, bare=bare and not painted
-                )
+                look: dict[str, Any] = {"grids": grids, "painted": painted, "bare": bare and not painted}
+                drawn[id(places)] = draw(model, places, seen, description=words, **look)
         return [drawn[id(places)] for places in every]
 
     def drawings(self, scene: int, model: GraphModel, windows: Sequence[Size] = WINDOWS[:1]) -> list[str]:
@@ -210,8 +197,7 @@ class Recording(Figure):
         return output.colored(self._drawn(scene, self.whole(scene), self._end(scene))[0])
 
     def _end(self, scene: int) -> FrameState:
-        final = self.timeline.final(scene)
-        failed = _failed(self.timeline)
+        final, failed = self.timeline.final(scene), _failed(self.timeline)
         return replace(final, active=frozenset(failed[0].active)) if failed else final
 
     @property
@@ -292,8 +278,7 @@ def _is_whole(arrangements: Arrangements, window: Size) -> bool:
     """Return whether a layout is seen whole, on a telephone with the play button below it."""
     is_narrow = window[0] < PHONE_WIDTH_PX
     seen = window if is_narrow or window[0] == SMALL[0] else LAPTOP
-    places = arrangements.places(seen)
-    room = (seen[0] + MARGINS_PX, PHONE_STAGE_PX) if is_narrow else seen
+    places, room = arrangements.places(seen), (seen[0] + MARGINS_PX, PHONE_STAGE_PX) if is_narrow else seen
     return places.width <= room[0] and places.height <= room[1]
 
 
@@ -329,8 +314,7 @@ def ledger_html(timeline: Timeline) -> str:
 
     @cache  # most gradients are in several columns: as a term, as the sum, and as .grad after it
     def cell(text: str, number: int) -> str:
-        tile = timeline.tiles[number] if number >= 0 else None
-        return output.gradient_image(text, tile, timeline.scale)
+        return output.gradient_image(text, timeline.tiles[number] if number >= 0 else None, timeline.scale)
 
     rows = ledger_rows(timeline, cell, escape)
     return output.table(ledger_head(), rows, output.key_image(timeline.scale), are_html=True)

@@ -163,20 +163,14 @@ class Scatter(Still):
         return say(key, step=state.step, wrong=int(state.wrong.sum()))
 
     def __repr__(self) -> str:
-        shown = _turning(self.states)
-        return "\n".join([self.plane.words(), *map(self._said, shown)])
+        return "\n".join([self.plane.words(), *map(self._said, _turning(self.states))])
 
 
 @at_once
 def scatter(
-    points: Any,
-    labels: Any = None,
-    model: Model | None = None,
-    *,
-    axes: Sequence[str] = ("x", "y"),
-    classes: Sequence[str] | None = None,
-    live: bool | None = None,
-) -> Scatter:
+    points: Any, labels: Any = None, model: Model | None = None, *, axes: Sequence[str] = ("x", "y"),
+    classes: Sequence[str] | None = None, live: bool | None = None,
+) -> Scatter:  # fmt: skip
     """Draw points of a plane by their class, and behind them the class that a model gives to each place.
 
     Where the model gives a point another class than its label, the point has a ring. In a ``with`` block, called once a
@@ -254,18 +248,13 @@ def _asked(model: Model, places: Any) -> Array:
 
 
 def _classes(scores: Array, count: int) -> Array:
-    """Return the class of each place.
-
-    :raises ValueError: a model returns neither one number nor a score for each class.
-    """
+    """Return the class of each place, by one number or by a score for each class."""
     if scores.size == count:
         return np.asarray(scores.reshape(-1) > 0, np.uint8)
     if scores.ndim == 2 and len(scores) == count and scores.shape[1] <= CLASSES:
         return np.asarray(scores.argmax(1), np.uint8)
-    raise ValueError(
-        f"the model must return one number or at most {CLASSES} scores for each point, got {scores.shape} "
-        f"for {count} points"
-    )
+    got = f"got {scores.shape} for {count} points"
+    raise ValueError(f"the model must return one number or at most {CLASSES} scores for each point, {got}")
 
 
 def _turning(states: Sequence[Answers], most: int = 4) -> list[Answers]:
@@ -295,13 +284,11 @@ def drawn(plane: Plane, looks: Sequence[tuple[Answers, str]], label: str, words:
     """
     count = max(len(looks), 1)
     side = SINGLE_PX if count == 1 else IN_ROW_PX
-    wide, high = LEFT_PX + count * (side + GAP_PX) + GAP_PX, TOP_PX + side + BELOW_PX
-    wide = max(wide, LEFT_PX + LEGEND_PX * len(plane.classes))
+    wide = LEFT_PX + max(count * (side + GAP_PX) + GAP_PX, LEGEND_PX * len(plane.classes))
     body = _legend(plane)
     for place in range(count):
-        left = LEFT_PX + place * (side + GAP_PX)
-        body += _panel(plane, looks[place] if looks else None, left, side)
-    return framed(label, words, (wide, high), "".join(body))
+        body += _panel(plane, looks[place] if looks else None, LEFT_PX + place * (side + GAP_PX), side)
+    return framed(label, words, (wide, TOP_PX + side + BELOW_PX), "".join(body))
 
 
 def _legend(plane: Plane) -> list[str]:
@@ -344,11 +331,8 @@ def _points(plane: Plane, side: float) -> str:
     for kind, ink in enumerate(INKS):
         own = shown[plane.kinds[shown] == kind]
         marks = "".join(_mark(kind, LEFT_PX + across[i], down[i], size) for i in own)
-        out += (
-            [f'<path d="{marks}" fill="{ink}" stroke="{LIGHT["bg"]}" stroke-width="{0.15 * size:.2g}"/>']
-            if marks
-            else []
-        )
+        look = f'fill="{ink}" stroke="{LIGHT["bg"]}" stroke-width="{0.15 * size:.2g}"'
+        out += [f'<path d="{marks}" {look}/>'] if marks else []
     return f'<g id="nb-points">{"".join(out)}</g>'
 
 
@@ -380,12 +364,8 @@ def _axes(plane: Plane, left: float, side: float) -> list[str]:
     ]
 
 
-SHAPES = (
-    (),
-    ((-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)),
-    ((0, -1.2), (1.2, 0.9), (-1.2, 0.9)),
-    ((0, -1.3), (1.3, 0), (0, 1.3), (-1.3, 0)),
-)
+SHAPES = ((), ((-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)), ((0, -1.2), (1.2, 0.9), (-1.2, 0.9)),
+          ((0, -1.3), (1.3, 0), (0, 1.3), (-1.3, 0)))  # fmt: skip
 """The corners of each class's mark: of a disk, a square, a triangle, a diamond."""
 
 

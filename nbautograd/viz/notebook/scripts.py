@@ -12,9 +12,7 @@ from importlib.resources import files
 from nbautograd.viz import language
 from nbautograd.viz.draw import states, theme
 
-__all__ = [
-    "bundle", "component_js", "loader_js", "packed", "page_js", "player_css", "static", "without_remarks",
-]  # fmt: skip
+__all__ = ["bundle", "component_js", "loader_js", "packed", "page_js", "player_css", "static", "without_remarks"]
 
 _REMARKS = re.compile(r"^ *(?:/\*\*.*?\*/\n|//[^\n]*\n)?", re.MULTILINE | re.DOTALL)
 PLAYER = ("player", "lens", "widget")

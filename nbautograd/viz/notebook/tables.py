@@ -74,15 +74,9 @@ class Table:
         lines = []
         for row, (told, change, grad), size in zip(self.rows, self.gradients, norms, strict=True):
             name, about, _, _, now, passes, norm = row
-            cells = [
-                escape(name),
-                escape(about).replace(" ", "&nbsp;"),
-                output.gradient_image(told, change, largest),
-                output.gradient_image(now, grad, largest),
-                f"{_bar(size, most)} {escape(norm)}",
-                *([escape(passes)] * counted),
-            ]
-            lines.append(cells)
+            cells = [escape(name), escape(about).replace(" ", "&nbsp;"), output.gradient_image(told, change, largest),
+                     output.gradient_image(now, grad, largest), f"{_bar(size, most)} {escape(norm)}"]  # fmt: skip
+            lines.append([*cells, *([escape(passes)] * counted)])
         caption = escape(self.title) + (f"<br>{output.key_image(largest)}" if tiles else "")
         return output.table(headings(*heads), lines, caption, are_html=True)
 
@@ -213,13 +207,12 @@ watch = Watch()
 
 def named_leaves(namespace: Mapping[str, Any]) -> dict[str, Any]:
     """The leaves that require a gradient among the variables of a namespace, each under its first public name."""
-    by_id: dict[int, tuple[str, Any]] = {}
-    for name, tensor in of_variables(namespace):
-        if _is_leaf(tensor) and id(tensor) not in by_id:
-            by_id[id(tensor)] = (one_line(name), tensor)
     leaves: dict[str, Any] = {}
-    for name, tensor in by_id.values():
-        leaves[_unlike(name, leaves)] = tensor
+    known: set[int] = set()
+    for name, tensor in of_variables(namespace):
+        if _is_leaf(tensor) and id(tensor) not in known:
+            known.add(id(tensor))
+            leaves[_unlike(one_line(name), leaves)] = tensor
     return leaves
 
 
@@ -276,12 +269,11 @@ def table_of(leaves: Mapping[str, Any]) -> Table:
     named = list(leaves.items())
     if len(named) > MAX_ROWS:
         named.sort(key=lambda pair: getattr(pair[1], "grad", None) is None)
-    rows = [watch.row(_shortened(name), leaf) for name, leaf in named[:MAX_ROWS]]
-    title = say("grads_of", n=len(leaves)) if rows else say("no_leaves")
+    every = [watch.row(_shortened(name), leaf) for name, leaf in named[:MAX_ROWS]]
+    title = say("grads_of", n=len(leaves)) if every else say("no_leaves")
     note = say("more_leaves", n=len(named) - MAX_ROWS) if len(named) > MAX_ROWS else ""
-    return Table(
-        title, tuple(headings(*COLUMNS)), tuple(row for row, _ in rows), note, tuple(drawn for _, drawn in rows)
-    )
+    rows, drawn = tuple(row for row, _ in every), tuple(drawn for _, drawn in every)
+    return Table(title, tuple(headings(*COLUMNS)), rows, note, drawn)
 
 
 def zero(leaves: Mapping[str, Any], set_to_none: bool = True) -> Table:
@@ -349,5 +341,5 @@ def zero_grads(*tensors: Any, set_to_none: bool = True, namespace: Mapping[str, 
 
 def settings_table() -> Table:
     """The settings of the pictures as a table."""
-    head = headings("col_setting", "col_value", "col_choices", "col_meaning")
-    return Table("NBAutograd", tuple(head), tuple(settings.rows()))
+    head = tuple(headings("col_setting", "col_value", "col_choices", "col_meaning"))
+    return Table("NBAutograd", head, tuple(settings.rows()))

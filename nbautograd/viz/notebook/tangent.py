@@ -56,12 +56,8 @@ class Tangent(Still):
     def label(self) -> str:
         """Summarize it in one line."""
         (first, _), (x, slope) = self.points[0], self.points[-1]
-        known = {
-            "name": self.name,
-            "x": number_text(x),
-            "y": number_text(self._heights[-1]),
-            "slope": number_text(slope),
-        }
+        y = number_text(self._heights[-1])
+        known = {"name": self.name, "x": number_text(x), "y": y, "slope": number_text(slope)}
         if len(self.points) == 1:
             return say("tangent", **known)
         return say("tangent_steps", n=len(self.points) - 1, first=number_text(first), **known)
@@ -129,26 +125,18 @@ class Tangent(Still):
         dot = f'<circle r="5.5" cx="{cx}" cy="{cy}" fill="{ink}"'
         if len(walked) == 1:
             return f"{line}/>{dot}/>"
-        traces = "".join(
-            f'<circle r="3.5" cx="{x}" cy="{y}" fill="{LIGHT["done"]}" opacity="0.55"/>'
-            for x, y in (place.split(" ") for place in walked)
-        )
+        traces = "".join(f'<circle r="3.5" cx="{x}" cy="{y}" fill="{LIGHT["done"]}" opacity="0.55"/>'
+                         for x, y in (place.split(" ") for place in walked))  # fmt: skip
         values = zip(*((*place.split(" "), line) for place, line in frames), strict=True)
         lasts = f'dur="{GLIDE_SECONDS * len(walked):.1f}s" repeatCount="indefinite"'
-        x, y, d = (
-            f'<animate attributeName="{name}" values="{";".join(each)}" {lasts}/>'
-            for name, each in zip(("cx", "cy", "d"), values, strict=True)
-        )
-        return (
-            f'{traces}<g class="nb-end" display="none">{line}/>{dot}/></g>'
-            f'<g class="nb-walk">{line}>{d}</path>{dot}>{x}{y}</circle></g>'
-        )
+        x, y, d = (f'<animate attributeName="{name}" values="{";".join(each)}" {lasts}/>'
+                   for name, each in zip(("cx", "cy", "d"), values, strict=True))  # fmt: skip
+        walk = f'<g class="nb-walk">{line}>{d}</path>{dot}>{x}{y}</circle></g>'
+        return f'{traces}<g class="nb-end" display="none">{line}/>{dot}/></g>{walk}'
 
     def __repr__(self) -> str:
-        rows = (
-            f"{self.name} = {number_text(x)}: {say('tangent_row', y=number_text(y), slope=number_text(slope))}"
-            for (x, slope), y in zip(self.points, self._heights, strict=True)
-        )
+        rows = [f"{self.name} = {number_text(x)}: {say('tangent_row', y=number_text(y), slope=number_text(slope))}"
+                for (x, slope), y in zip(self.points, self._heights, strict=True)]  # fmt: skip
         return "\n".join((self.label, *rows)) if len(self.points) > 1 else self.label
 
 

@@ -28,9 +28,7 @@ from nbautograd.viz.read.naming import lines_of
 
 __all__ = ["UserFrames", "failed_forward", "show_failed_forward"]
 
-PURPOSE = (
-    NbautogradError, TypeError, ValueError, RuntimeError, OverflowError, MemoryError, OSError, ImportError,
-)  # fmt: skip
+PURPOSE = (NbautogradError, TypeError, ValueError, RuntimeError, OverflowError, MemoryError, OSError, ImportError)
 """Exceptions that say that a call cannot be answered as it was made."""
 LOOKUPS = (AttributeError, LookupError)
 """Exceptions that count only if a ``raise`` made them; otherwise they may be a mistake in a library."""
@@ -48,14 +46,9 @@ _HELPERS = (_folder(types), _folder(numpy), EXPRESSION, "<frozen ")
 """Code that is hidden where a hidden line has called it: Python's own modules, NumPy, an expression of a magic."""
 
 
-def _libraries() -> tuple[str, ...]:
-    """Return the folders of nbautograd's and PyTorch's code."""
-    return _OWN, "<nbautograd", _folder(sys.modules.get("torch"))
-
-
 def _walk(traceback: types.TracebackType | None) -> Iterator[tuple[types.TracebackType, bool, bool]]:
     """Each line of a traceback, whether it is to be hidden, and whether it is of nbautograd or PyTorch."""
-    libraries, hidden = _libraries(), False
+    libraries, hidden = (_OWN, "<nbautograd", _folder(sys.modules.get("torch"))), False
     while traceback is not None:
         name = traceback.tb_frame.f_code.co_filename
         own = name.startswith(libraries)

@@ -299,33 +299,26 @@ def _is_large(event: protocol.PassStarted) -> bool:
 def lens_data(run: Run, recordings: Mapping[int, Recording], label: str) -> dict[str, Any]:
     """All that the view needs but for the passes themselves."""
     steps = run.steps
-    leaves = [
-        _leaf_data(name, leaf, [step.leaves[i] for step in steps]) for i, (name, leaf) in enumerate(run.leaves.items())
-    ]
+    leaves = [(name, leaf, [step.leaves[i] for step in steps]) for i, (name, leaf) in enumerate(run.leaves.items())]
     return {
         "steps": [step.number for step in steps],
         "losses": [_told(step.loss, f"{step.loss:.9g}") for step in steps],
         "outstanding": [step.number for step in steps if step.outstanding],
-        "leaves": leaves,
+        "leaves": [_leaf_data(*each) for each in leaves],
         "bins": {"count": BINS, "lowest": LOWEST_LOG2, "each": OCTAVES_PER_BIN, "letter": FIRST_LETTER},
-        "recorded": list(recordings),
-        "passes": {},
-        "theme": settings.theme,
-        "label": label,
-    }
+        "recorded": list(recordings), "passes": {}, "theme": settings.theme, "label": label,
+    }  # fmt: skip
 
 
 def _leaf_data(name: str, leaf: Any, steps: Sequence[Any]) -> dict[str, Any]:
-    bad = [[i, step.nan, step.inf] for i, step in enumerate(steps) if step.nan or step.inf]
     return {
-        "name": one_line(name, 60),
-        "shape": values.shape_text(leaf),
+        "name": one_line(name, 60), "shape": values.shape_text(leaf),
         "norms": [_told(step.norm, number_text(step.norm, SUMMARY)) for step in steps],
         "ratios": [_told(step.ratio, number_text(step.ratio, SUMMARY)) for step in steps],
         "counts": ["".join(chr(FIRST_LETTER + share) for share in step.counts) for step in steps],
         "zeros": [round(100 * step.zeros) for step in steps],
-        "bad": bad,
-    }
+        "bad": [[i, step.nan, step.inf] for i, step in enumerate(steps) if step.nan or step.inf],
+    }  # fmt: skip
 
 
 def _told(value: float, written: str) -> float | str | None:

@@ -14,17 +14,8 @@ from nbautograd.viz.notebook.answers import Answer, picture_of, place_text
 from nbautograd.viz.notebook.in_place import at_once, callers_names, name_in
 from nbautograd.viz.notebook.paths import described, name_of, no_path, stopped, told_of
 from nbautograd.viz.notebook.tables import Table
-from nbautograd.viz.read import values
-from nbautograd.viz.read.introspect import (
-    attribute,
-    line_of,
-    node_name,
-    operands_of,
-    remarks,
-    saved_of,
-    settle,
-    trace_of,
-)
+from nbautograd.viz.read import introspect, values
+from nbautograd.viz.read.introspect import attribute, line_of, node_name, operands_of, remarks, settle, trace_of
 from nbautograd.viz.read.values import SUMMARY, is_tensor, number_text
 from nbautograd.viz.read.walk import GraphWalk, is_module
 
@@ -159,20 +150,17 @@ def _why_none(tensor: Any, name: str, root: Any, title: str, walk: GraphWalk, gr
     if tensor.grad_fn is not None:
         line = _place(tensor.grad_fn)
         return [say("why_no_leaf", name=name, operation=plain(node_name(tensor.grad_fn)), line=line)]
-    ran = any(saved_of(node)[1] for node in walk.order)
+    ran = any(introspect.saved_of(node)[1] for node in walk.order)
     value = "…" if gradient is None else values.in_words(gradient)
     return [say("why_reset" if ran else "why_no_pass", name=name, root=title, value=value)]
 
 
 def _returned_none(flow: Flow, routes: Routes, name: str) -> list[str]:
     """Name the functions on the path that receive a gradient and send none: their backward() returns None there."""
-    return [
-        say("why_returned_none", operation=_called(node), line=_place(node), name=name)
-        for node in routes.counts
-        if node in flow.received
-        for edge in routes.edges(node)
-        if (node, edge) not in flow.sent
-    ][:MAX_SHOWN_PATHS]
+    found = [node for node in routes.counts if node in flow.received
+             for edge in routes.edges(node) if (node, edge) not in flow.sent]  # fmt: skip
+    return [say("why_returned_none", operation=_called(node), line=_place(node), name=name)
+            for node in found[:MAX_SHOWN_PATHS]]  # fmt: skip
 
 
 def _passes(grad: Any, gradient: Any, name: str, title: str) -> list[str]:
@@ -196,10 +184,8 @@ def _strongest(paths: Sequence[Route], flow: Flow, kind: str) -> tuple[Any, list
         return zero, [say("why_zero_at", operation=_called(zero), line=_place(zero)) + _reason(zero)]
     pick = max if kind == "huge" else min
     factor, node = pick(factors, key=lambda item: item[0])
-    lines = [
-        say("why_factor", factor=number_text(factor, SUMMARY), operation=_called(node), line=_place(node))
-        + _reason(node)
-    ]
+    told = say("why_factor", factor=number_text(factor, SUMMARY), operation=_called(node), line=_place(node))
+    lines = [told + _reason(node)]
     by_line: dict[Any, list[float]] = {}
     for one, each in factors:
         by_line.setdefault(line_of(each), []).append(math.log10(one))
@@ -269,10 +255,8 @@ def _explain_module(module: Any, of: Any, names: Mapping[str, Any]) -> Explanati
 def _table(own: str, sizes: dict[str, float | None], squares: float, states: dict[str, str]) -> Table:
     """Return a row of each parameter by the size of its gradient: the largest and, of many, the smallest."""
     ranked = sorted(sizes.items(), key=lambda item: -(item[1] if item[1] is not None else -1.0))
-    rows, note = ranked, ""
-    if len(ranked) > MAX_ROWS:
-        rows = [*ranked[: MAX_ROWS - 4], *ranked[-4:]]
-        note = say("memory_more", n=len(ranked) - MAX_ROWS)
+    more = len(ranked) - MAX_ROWS
+    rows, note = ([*ranked[: MAX_ROWS - 4], *ranked[-4:]], say("memory_more", n=more)) if more > 0 else (ranked, "")
     cells = tuple((f"{own}.{key}", *_norm_and_share(size, squares), states[key]) for key, size in rows)
     head = headings("col_leaf", "col_norm", "memory_share", "note")
     return Table("", tuple(head), cells, note).without_empty_columns()

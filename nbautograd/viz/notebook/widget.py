@@ -43,12 +43,6 @@ def _shared(kind: str) -> tuple[str, str]:
     return f"IPY_MODEL_{_models[digest].model_id}", digest
 
 
-def _is_alone() -> bool:
-    """Return True where a widget sees no other models, as in marimo."""
-    marimo = sys.modules.get("marimo")
-    return marimo is not None and bool(marimo.running_in_notebook())
-
-
 class _LeanLayout(ipywidgets.Layout):  # type: ignore[misc]
     """A layout that sends only what it has: most of its 48 traits are None, the default of a page."""
 
@@ -70,7 +64,8 @@ class _View(anywidget.AnyWidget):
     data = traitlets.Bytes(b"").tag(sync=True)  # what is shown, as a saved notebook keeps it
 
     def __init__(self, **traits: Any) -> None:
-        if _is_alone():
+        marimo = sys.modules.get("marimo")
+        if marimo is not None and marimo.running_in_notebook():  # a widget sees no other models
             traits["packed"], traits["digest"] = scripts.packed(self._kind, language.tag())
         else:
             traits["shared"], traits["digest"] = _shared(self._kind)

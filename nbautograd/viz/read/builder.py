@@ -31,16 +31,10 @@ MAX_DESCRIBED_OPS = 500  # in full, for groups that are opened
 
 
 def build(
-    roots: Any,
-    namespace: Mapping[str, Any] | None = None,
-    *,
-    resolve: Resolve | None = None,
-    most: int = MAX_READ_NODES,
-    budget: int = folding.MAX_DRAWN_NODES,
-    fold: bool | None = False,
-    opened: Collection[str] = (),
-    described: int = MAX_DESCRIBED_OPS,
-) -> GraphModel:
+    roots: Any, namespace: Mapping[str, Any] | None = None, *, resolve: Resolve | None = None,
+    most: int = MAX_READ_NODES, budget: int = folding.MAX_DRAWN_NODES, fold: bool | None = False,
+    opened: Collection[str] = (), described: int = MAX_DESCRIBED_OPS,
+) -> GraphModel:  # fmt: skip
     """Return the graph of ``roots``: a tensor, several, or pairs (node, index of its output).
 
     :param namespace: variables whose names are to be shown, as ``globals()``.
@@ -105,6 +99,7 @@ class _Builder:
     def model(self, tree: folding.Segment, turns: Turns) -> GraphModel:
         """The whole graph, nothing folded."""
         walk = self.walk
+        leaves = self.handles.leaves
         ungraphed = [self.leaf(None, tensor) for node, _, tensor in walk.roots if node is None]
         for node in walk.next:
             if node in walk.variables:
@@ -115,21 +110,12 @@ class _Builder:
             self.connect(node)
         roots = [self.ids[node, index] for node, index, _ in walk.roots if node is not None]
         return GraphModel(
-            self.counted(),
-            tuple(self.edges),
-            tuple(dict.fromkeys(roots + ungraphed)),
-            self.handles,
+            self.counted(), tuple(self.edges), tuple(dict.fromkeys(roots + ungraphed)), self.handles,
             notes=(*([say("cut", count=len(walk.next))] if walk.cut else []), *remarks(walk.ops)),
             order=tuple([self.handles.ops[node] for node in walk.order]),
-            leaf_order=self.leaf_order(),
-            tree=tree,
-            turns=turns,
-        )
-
-    def leaf_order(self) -> tuple[str, ...]:
-        """The leaves in the order of their variables."""
-        leaves = self.handles.leaves
-        return tuple([leaves[key] for key in self.names.variables.by_tensor if key in leaves])
+            leaf_order=tuple([leaves[key] for key in self.names.variables.by_tensor if key in leaves]),
+            tree=tree, turns=turns,
+        )  # fmt: skip
 
     # -- nodes -----------------------------------------------------------------------
 
@@ -141,15 +127,13 @@ class _Builder:
     def leaf(self, node: Any, tensor: Any) -> str:
         """Return the box of a leaf, or of a root without a graph."""
         known = self.handles.leaves.get(id(tensor))
-        if known is not None:
-            if node is not None:
-                self.handles.ops[node] = known
-            return known
-        key = f"n{len(self.nodes)}"
-        self.handles.leaves[id(tensor)] = key
-        self.handles.kept.append(tensor)
+        key = known or f"n{len(self.nodes)}"
         if node is not None:
             self.handles.ops[node] = key
+        if known is not None:
+            return known
+        self.handles.leaves[id(tensor)] = key
+        self.handles.kept.append(tensor)
         tracked = bool(attribute(tensor, "requires_grad", False))
         grad = values.memory(attribute(tensor, "grad") if tracked else None)
         array = values.memory(tensor)
@@ -158,25 +142,13 @@ class _Builder:
         if node in self.bare_leaves:
             shape, nbytes = values.shape_text(tensor), values.nbytes(tensor)
             return self.add(Node(key, "leaf", name, shape=shape, nbytes=nbytes, parameters=own))
-        return self.add(
-            Node(
-                key,
-                "leaf" if tracked else "constant",
-                name,
-                names=self.names.variables.all_of(tensor),
-                parameters=own,
-                grad=values.inline(grad) if tracked else "",
-                named=id(tensor) in self.names.variables.by_tensor,
-                notes=() if tracked else (say("no_graph"),),
-                hooks=introspect.hooks_of(node, tensor),
-                value=values.text(array),
-                tile=tile(array),
-                grad_tile=tile(grad),
-                shape=values.shape_text(array),
-                dtype=values.dtype_text(attribute(array, "dtype", "")),
-                **self.reader.about(tensor),
-            )
-        )
+        return self.add(Node(
+            key, "leaf" if tracked else "constant", name, names=self.names.variables.all_of(tensor), parameters=own,
+            grad=values.inline(grad) if tracked else "", named=id(tensor) in self.names.variables.by_tensor,
+            notes=() if tracked else (say("no_graph"),), hooks=introspect.hooks_of(node, tensor),
+            value=values.text(array), tile=tile(array), grad_tile=tile(grad), shape=values.shape_text(array),
+            dtype=values.dtype_text(attribute(array, "dtype", "")), **self.reader.about(tensor),
+        ))  # fmt: skip
 
     def operation(self, node: Any) -> None:
         """The pill of an operation, and the boxes of its results."""
@@ -186,15 +158,13 @@ class _Builder:
         cls = self.walk.declared[node]
         symbol = line_of(getattr(cls, "symbol", None) or formulas.symbol_of(name), 20)
         symbol = "xᵀ" if introspect.transposes(node, name) else symbol
-        outputs = self.outputs(node)
+        outputs = [(node, index) for index in (self.names.indices[node] if node in self.names.multiple else (0,))]
         boxes = [output for output in outputs if self.has_box(output)]
         label = self.names.results.get((node, 0), "")
         known = Node(key, "op", name, label=label, symbol=symbol, **self.lines.fields(trace), **self.around(trace))
         self.add(known if node in self.bare else self.reader.described(known, node, cls, bool(boxes)))
         for output in outputs:
-            self.ids[output] = key
-            if output in boxes:
-                self.ids[output] = self.box(node, output[1], key)
+            self.ids[output] = self.box(node, output[1], key) if output in boxes else key
 
     def around(self, trace: Any) -> dict[str, Any]:
         """The blocks in which an operation ran, and the module that the innermost of them is."""
@@ -208,46 +178,27 @@ class _Builder:
                 return {"scope": names, "module": one_line(self.paths.get(id(module), ""), 80)}
         return {"scope": names}
 
-    def outputs(self, node: Any) -> list[tuple[Any, int]]:
-        """The results of a node that something uses."""
-        if node not in self.names.multiple:
-            return [(node, 0)]
-        return [(node, index) for index in self.names.indices[node]]
-
     def has_box(self, output: tuple[Any, int]) -> bool:
         """Return whether a result is drawn as a box of its own: one that a variable holds, or one of several."""
-        if output in self.names.root_tensors:
-            return True
         node, index = output
-        if node in self.bare:
-            return False
-        if self.names.own[output]:
-            return True
-        return index > 0 and bool(self.reader.result(node, index)[0])
+        if output in self.names.root_tensors or node in self.bare:
+            return output in self.names.root_tensors
+        return bool(self.names.own[output] or (index > 0 and self.reader.result(node, index)[0]))
 
     def box(self, node: Any, index: int, op: str) -> str:
         """The box of a result."""
         value, shape, dtype, drawn = self.reader.result(node, index)
         output = (node, index)
-        tensor = self.names.output_tensor(node, index)
+        tensor, is_root = self.names.output_tensor(node, index), output in self.names.root_tensors
         retains = attribute(tensor, "retains_grad", False) is True
-        held = self.names.own[output] or output in self.names.root_tensors  # else whether it still lives is chance
-        key = self.add(
-            Node(
-                f"n{len(self.nodes)}",
-                "output" if output in self.names.root_tensors else "tensor",
-                self.names.results[output],
-                names=self.names.variables.all_of(tensor, *output) or self.names.spelled_out(*output),
-                value=value,
-                tile=drawn,
-                shape=shape,
-                dtype=dtype,
-                named=output in self.names.variables.by_output or output in self.names.root_tensors,
-                retains=retains,
-                grad=values.inline(attribute(tensor, "grad")) if retains else "",
-                **(self.reader.about(tensor, node) if tensor is not None and held else {}),
-            )
-        )
+        held = self.names.own[output] or is_root  # else whether it still lives is chance
+        key = self.add(Node(
+            f"n{len(self.nodes)}", "output" if is_root else "tensor", self.names.results[output],
+            names=self.names.variables.all_of(tensor, *output) or self.names.spelled_out(*output),
+            named=output in self.names.variables.by_output or is_root, value=value, tile=drawn, shape=shape,
+            dtype=dtype, retains=retains, grad=values.inline(attribute(tensor, "grad")) if retains else "",
+            **(self.reader.about(tensor, node) if tensor is not None and held else {}),
+        ))  # fmt: skip
         if retains:
             self.handles.retained[key] = tensor
         self.link(op, key, index, "result")
@@ -261,20 +212,12 @@ class _Builder:
         if operand.shape is None or not (name or origin["cut"] or operand.shape):
             return self.add(Node(f"n{len(self.nodes)}", "constant", values.inline(operand.value), **origin))
         drawn = tile(known)
-        return self.add(
-            Node(
-                f"n{len(self.nodes)}",
-                "constant",
-                name or self.names.operand_name(user, operand) or repeated_number(drawn) or operand.name,
-                names=self.names.variables.all_of(tensor),
-                value="" if known is None else values.text(known),
-                tile=drawn,
-                shape=str(tuple(operand.shape)),
-                dtype=values.dtype_text(operand.dtype),
-                named=bool(name),
-                **origin,
-            )
-        )
+        label = name or self.names.operand_name(user, operand) or repeated_number(drawn) or operand.name
+        return self.add(Node(
+            f"n{len(self.nodes)}", "constant", label, names=self.names.variables.all_of(tensor),
+            value="" if known is None else values.text(known), tile=drawn, shape=str(tuple(operand.shape)),
+            dtype=values.dtype_text(operand.dtype), named=bool(name), **origin,
+        ))  # fmt: skip
 
     def origin(self, tensor: Any, name: str, user: Any) -> dict[str, Any]:
         """Return the tensor whose memory a constant shares, the call that cut it off from the graph, and notes."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -38,7 +39,7 @@ def flops(walk: GraphWalk, node: Any) -> tuple[int, int] | None:
     if base not in PRODUCTS and not base.startswith(OTHERS):
         return 0, 0
     shapes, out = _shapes(walk, node), result_shape(node, 0) or ()
-    try:
+    with suppress(KeyError, IndexError):  # an unknown shape
         if base in PRODUCTS:
             first, second = (shapes.get(name, ()) for name in PRODUCTS[base])
             if not (first and second or out or base == "Dot"):
@@ -46,25 +47,21 @@ def flops(walk: GraphWalk, node: Any) -> tuple[int, int] | None:
             forward = _of_product(first, second, out)
             return forward, forward * _wanted(walk, node, PRODUCTS[base])
         if base == "Convolution":
-            moved = shapes.get("input", out) if _is_transposed(node) else out
+            operands = attribute(trace_of(node), "operands", ())
+            transposed = attribute(node, "_saved_transposed") or any(operand.name == "shape" for operand in operands)
+            moved = shapes.get("input", out) if transposed else out
             forward = 2 * out[0] * math.prod(moved[2:]) * math.prod(shapes["weight"])
             return forward, forward * _wanted(walk, node, ("input", "weight"))
         if base.startswith("ScaledDotProduct"):
-            forward, backward = _of_attention(shapes["query"], shapes["key"], shapes["value"])
-            return forward, backward if _wanted(walk, node, ("query", "key", "value")) else 0
+            query, key, value = (shapes[name] for name in ("query", "key", "value"))
+            pairs = math.prod(query[:-1]) * key[-2]
+            forward = 2 * pairs * (query[-1] + value[-1])
+            again = 2 * pairs * query[-1]  # the gradients compute the scores again
+            return forward, 2 * forward + again if _wanted(walk, node, ("query", "key", "value")) else 0
         if base == "MkldnnRnnLayer":
             forward = 2 * math.prod(shapes["input"][:2]) * (math.prod(shapes["weight0"]) + math.prod(shapes["weight1"]))
             return forward, 2 * forward
-    except (KeyError, IndexError):  # an unknown shape
-        pass
     return None
-
-
-def _of_attention(query: Shape, key: Shape, value: Shape) -> tuple[int, int]:
-    """Count the operations of attention and of its gradients, which compute the scores again."""
-    pairs = math.prod(query[:-1]) * key[-2]
-    forward = 2 * pairs * (query[-1] + value[-1])
-    return forward, 2 * forward + 2 * pairs * query[-1]
 
 
 def _of_product(first: Sequence[int], second: Sequence[int], out: Sequence[int]) -> int:
@@ -103,12 +100,6 @@ def _wanted(walk: GraphWalk, node: Any, names: tuple[str, ...]) -> int:
     """Return the number of arguments with a gradient."""
     inputs, edges = _inputs(node), walk.next[node]
     return sum(1 for name in names if name in inputs[: len(edges)] and edges[inputs.index(name)][0] is not None)
-
-
-def _is_transposed(node: Any) -> bool:
-    trace = trace_of(node)
-    known = attribute(node, "_saved_transposed")
-    return bool(known) or (trace is not None and any(operand.name == "shape" for operand in trace.operands))
 
 
 def parameters(walk: GraphWalk) -> Mapping[Any, int]:

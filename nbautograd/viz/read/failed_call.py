@@ -69,11 +69,10 @@ def failed_call(error: BaseException) -> FailedCall | None:
     frame, operands = next((one for one in reversed(given) if _is_operation(one[0].f_code)), given[-1])
     message = line_of(error, 500)
     named = _NAMED.match(message)
-    user, line = frames[users[-1]]
+    (user, line), filename = frames[users[-1]], files[users[-1]]
     name = named[1] if named else frame.f_code.co_name.lstrip("_")
-    return FailedCall(
-        name, operands[:MAX_OPERANDS], message, files[users[-1]], line, _part(error.__traceback__, user, line)
-    )
+    part = _part(error.__traceback__, user, line)
+    return FailedCall(name, operands[:MAX_OPERANDS], message, filename, line, part)
 
 
 def _of_bad_number(error: Any) -> FailedCall:
@@ -130,11 +129,8 @@ def graph_so_far(call: FailedCall, namespace: Mapping[str, Any] | None) -> Graph
     nodes = [replace(n, kind="tensor") if n.kind == "output" else n for n in model.nodes]
     key = f"n{_next_number(nodes)}"
     free = _next_number(model.edges)
-    edges = [
-        Edge(f"e{free + i}", box, key, i, "constant" if model.by_id[box].kind == "constant" else "flow")
-        for i, box in enumerate(boxes.values())
-        if box in model.by_id
-    ]
+    drawn = [(i, box, model.by_id[box].kind) for i, box in enumerate(boxes.values()) if box in model.by_id]
+    edges = [Edge(f"e{free + i}", box, key, i, "constant" if kind == "constant" else "flow") for i, box, kind in drawn]
     return GraphModel(
         (*nodes, _failed(key, call)), (*model.edges, *edges), (key,),
         notes=(*call.notes, *model.notes), leaf_order=model.leaf_order, counts=model.counts,
@@ -145,18 +141,10 @@ def _failed(key: str, call: FailedCall) -> Node:
     """Return the pill of the operation that failed, with the shapes of its operands."""
     cell, source = SourceLocator.locate(call.filename, call.line)
     return Node(
-        key,
-        "op",
-        call.name,
-        symbol=symbol_of(call.name),
+        key, "op", call.name, symbol=symbol_of(call.name), expression=call.source or source.strip(),
         value=", ".join(values.shape_text(operand) for operand in call.operands),
-        expression=call.source or source.strip(),
-        where=say("line_of", cell=cell, n=call.line),
-        source=source,
-        line=call.line,
-        cell=cell,
-        failed=call.message,
-    )
+        where=say("line_of", cell=cell, n=call.line), source=source, line=call.line, cell=cell, failed=call.message,
+    )  # fmt: skip
 
 
 def _next_number(parts: Iterable[Node | Edge]) -> int:

@@ -260,24 +260,13 @@ def collapse(model: GraphModel, tree: Segment, budget: int = MAX_DRAWN_NODES) ->
     about = {one.id: replace(_group_node(model, one, leaves, results), parameters=held[one.id]) for one in closed}
     nodes = _drawn_nodes(model, hidden, stands, about, piles)
     edges, lines = _merged_edges(model, stands, nodes, about, piles)
-    drawn_for = {
-        key: stand if (stand := stands.get(key, "")) in nodes else "" for key in model.by_id if key not in nodes
-    }
+    drawn_for = {key: stands[key] if stands.get(key) in nodes else "" for key in model.by_id if key not in nodes}
     ops = sum(node.kind == "op" for node in nodes.values())
     said = say("folded", ops=len(model.order), n=ops, groups=say("in_groups", n=len(closed)))
     return GraphModel(
-        tuple(nodes.values()),
-        edges,
-        tuple(stands.get(root, root) for root in model.roots),
-        model.handles,
-        groups,
-        (*model.notes, said),
-        model,
-        model.counted,
-        order=model.order,
-        tree=tree,
-        stands=inner | drawn_for | lines,
-    )
+        tuple(nodes.values()), edges, tuple(stands.get(root, root) for root in model.roots), model.handles, groups,
+        (*model.notes, said), model, model.counted, order=model.order, tree=tree, stands=inner | drawn_for | lines,
+    )  # fmt: skip
 
 
 def _drawn_nodes(
@@ -289,20 +278,15 @@ def _drawn_nodes(
         key = stands.get(node.id, node.id)
         if node.id in hidden or key in nodes:
             continue
-        if key == node.id:
-            nodes[key] = node
-        else:
-            nodes[key] = about[key] if key in about else _pile_node(model, key, stands, piles)
+        known = node if key == node.id else about.get(key)
+        nodes[key] = _pile_node(model, key, stands, piles) if known is None else known
     return nodes
 
 
 def _merged_edges(
-    model: GraphModel,
-    stands: Mapping[str, str],
-    nodes: Collection[str],
-    groups: Collection[str],
+    model: GraphModel, stands: Mapping[str, str], nodes: Collection[str], groups: Collection[str],
     piles: Collection[str],
-) -> tuple[tuple[Edge, ...], dict[str, str]]:
+) -> tuple[tuple[Edge, ...], dict[str, str]]:  # fmt: skip
     """The edges of the folded graph, and for each edge that is not among them the one that is drawn for it, or nothing.
 
     Parallel edges into a group, or out of a pile, are drawn as one.
@@ -329,7 +313,6 @@ def _merged_edges(
 
 def _hide_boxes(model: GraphModel, stands: dict[str, str]) -> set[str]:
     """Boxes that are not drawn: results inside groups, which the group represents, and constants used only there."""
-    hidden: set[str] = set()
     uses: dict[str, bool] = {}
     for edge in model.edges:
         if edge.kind == "result" and edge.src in stands and model.by_id[edge.dst].kind == "tensor":
@@ -337,14 +320,13 @@ def _hide_boxes(model: GraphModel, stands: dict[str, str]) -> set[str]:
         if edge.kind == "constant":
             uses[edge.src] = uses.get(edge.src, False) or edge.dst not in stands
     more = {edge.src for edge in model.edges if model.by_id[edge.src].symbol == "⋯"}
-    return hidden | {key for key, used in uses.items() if not used and key not in more}
+    return {key for key, used in uses.items() if not used and key not in more}
 
 
 def _users(model: GraphModel, stands: Mapping[str, str]) -> dict[str, dict[str, None]]:
     """Return the users of each leaf that is no root and not inside of a group."""
-    users: dict[str, dict[str, None]] = {
-        node.id: {} for node in model.leaves if node.id not in model.roots and node.id not in stands
-    }
+    leaves = [node.id for node in model.leaves if node.id not in model.roots and node.id not in stands]
+    users: dict[str, dict[str, None]] = {key: {} for key in leaves}
     for edge in model.edges:
         if edge.src in users:
             users[edge.src][stands.get(edge.dst, edge.dst)] = None
@@ -390,17 +372,11 @@ def _pile_node(model: GraphModel, key: str, stands: Mapping[str, str], piles: Co
     ends = (names[0], names[-1])  # in the order of the walk; by number, if they are numbered
     low, high = sorted(ends, key=lambda name: [int(n) for n in _DIGITS.findall(name)[:4] if len(n) < 10])
     return Node(
-        key,
-        "pile",
-        one_line(_owner(names) or f"{low} … {high}", 60),
-        symbol=say("leaf_count", n=piles[key]),
-        shape=_common([node.shape for node in own]),
-        dtype=_common([node.dtype for node in own]),
-        arrivals=sum(node.arrivals for node in own),
-        members=piles[key],
-        nbytes=sum(node.nbytes for node in own),
+        key, "pile", one_line(_owner(names) or f"{low} … {high}", 60), symbol=say("leaf_count", n=piles[key]),
+        shape=_common([node.shape for node in own]), dtype=_common([node.dtype for node in own]),
+        arrivals=sum(node.arrivals for node in own), members=piles[key], nbytes=sum(node.nbytes for node in own),
         notes=(", ".join(names[:12] + ["…"] * (len(names) > 12)),),
-    )
+    )  # fmt: skip
 
 
 def _common(texts: Sequence[str]) -> str:
@@ -431,9 +407,7 @@ def _within(modules: Iterable[str]) -> str:
     >>> _within(["net.0.norm", "net.0"]), _within(["net.0", ""])
     ('net.0', '')
     """
-    ends = sorted(set(modules))
-    if not ends:
-        return ""
+    ends = sorted(set(modules)) or [""]
     both = zip(ends[0].split("."), ends[-1].split("."), strict=False)
     return ".".join(one for one, _ in takewhile(lambda pair: pair[0] == pair[1], both))
 
@@ -481,18 +455,9 @@ def _group_node(
     where, source, cell, at = places[-1] if places else ("", "", "", 0)
     many = say("op_count", n=len(own))
     told = len(places) == 1 and segment.kind not in ("line", "scope", "rail", "stretch")
+    name = one_line(source if segment.kind == "line" else f"{owner}: {shown}" if owner else shown, 60)
     return Node(
-        segment.id,
-        "group",
-        one_line(source if segment.kind == "line" else f"{owner}: {shown}" if owner else shown, 60),
-        label=many,
-        symbol=_title(segment, step, results) or many,
-        where=where,
-        cell=cell,
-        line=at,
-        source=source if told else "",
-        scope=own[0].scope,
-        module=module,
-        members=len(own),
+        segment.id, "group", name, label=many, symbol=_title(segment, step, results) or many, where=where, cell=cell,
+        line=at, source=source if told else "", scope=own[0].scope, module=module, members=len(own),
         times=segment.times,
-    )
+    )  # fmt: skip

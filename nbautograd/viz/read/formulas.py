@@ -33,12 +33,11 @@ MAX_CHARACTERS = 2000  # of a formula
 SYMBOLS = {
     "add": "+", "sub": "−", "rsub": "−", "mul": "×", "div": "÷", "neg": "−", "pow": "xⁿ", "exp": "exp", "log": "ln",
     "sqrt": "√", "sum": "Σ", "mean": "mean", "prod": "Π", "mm": "@", "bmm": "@", "mv": "@", "dot": "@", "matmul": "@",
-    "addmm": "x @ w + b", "t": "xᵀ", "transpose": "xᵀ",
-    "permute": "xᵀ", "relu": "relu", "tanh": "tanh", "sigmoid": "σ", "abs": "|·|",
-    "sin": "sin", "cos": "cos", "max": "max", "min": "min", "norm": "‖·‖", "linalgvectornorm": "‖·‖",
-    "view": "view", "reshape": "reshape", "clone": "clone", "select": "select", "slice": "[:]", "index": "[…]",
-    "cat": "cat", "stack": "stack", "logsoftmax": "log softmax", "softmax": "softmax", "nllloss": "nll",
-    "mseloss": "mse", "accumulategrad": "+=",
+    "addmm": "x @ w + b", "t": "xᵀ", "transpose": "xᵀ", "permute": "xᵀ", "relu": "relu", "tanh": "tanh",
+    "sigmoid": "σ", "abs": "|·|", "sin": "sin", "cos": "cos", "max": "max", "min": "min", "norm": "‖·‖",
+    "linalgvectornorm": "‖·‖", "view": "view", "reshape": "reshape", "clone": "clone", "select": "select",
+    "slice": "[:]", "index": "[…]", "cat": "cat", "stack": "stack", "logsoftmax": "log softmax", "softmax": "softmax",
+    "nllloss": "nll", "mseloss": "mse", "accumulategrad": "+=",
 }  # fmt: skip
 """The symbol of an operation of another library, by its lower-case name without ``Backward0``."""
 
@@ -93,6 +92,9 @@ def base(name: str) -> str:
     return name.rpartition("Backward")[0] or name
 
 
+_EXTRA = "^(Native|Unsafe)(?=[A-Z])|WithIndices$|(?<=y)Ex$|(?<=Reshape)Alias$|Flash(?=Attention)|(?<=Attention)ForCpu$"
+
+
 @lru_cache(1000)
 def called(name: str) -> str:
     """Return the public name of a node's operation; of a user's own the name of its class.
@@ -104,12 +106,8 @@ def called(name: str) -> str:
     """
     if name.endswith("Backward"):
         return base(name)
-    own = re.sub(
-        "^(Native|Unsafe)(?=[A-Z])|WithIndices$|(?<=y)Ex$|(?<=Reshape)Alias$|Flash(?=Attention)|(?<=Attention)ForCpu$",
-        "",
-        base(name),
-    )
-    return re.sub("(?<=[a-z0-9])(?=[A-Z])", "_", re.sub("(?<=[123])D", "d", own)).lower()
+    own = re.sub("(?<=[123])D", "d", re.sub(_EXTRA, "", base(name)))
+    return re.sub("(?<=[a-z0-9])(?=[A-Z])", "_", own).lower()
 
 
 def marks(source: str, names: Names) -> list[Mark]:

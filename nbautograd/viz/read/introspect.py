@@ -133,28 +133,18 @@ def hooks_of(node: Any, tensor: Any = None) -> tuple[tuple[str, int], ...]:
 def saved_of(node: Any) -> tuple[tuple[Saved, ...] | None, bool, dict[str, Any]]:
     """(what a node keeps for a backward pass, or None if unknown; True if that has been freed; its values by name)."""
     read = attribute(node, "saved_values")
-    if callable(read):
-        try:
+    try:
+        if callable(read):
             kept = dict(read())
-        except Exception:
-            return (), True, {}
-        names = {name: one_line(name, 40).removeprefix("s_") for name in sorted(kept)}
-    else:
-        try:
-            kept = {own: getattr(node, name) for own, name in saved_names(node).items()}
-        except Exception:
-            return (), True, {}
-        kept = {name: value for name, value in kept.items() if is_tensor(value)}
-        names = {name: name for name in kept}
-    saved = [
-        Saved(
-            names[n],
-            values.nbytes(kept[n]),
-            values.shape_text(kept[n]),
-            values.dtype_text(attribute(kept[n], "dtype", "")),
-        )
-        for n in sorted(names, key=names.__getitem__)
-    ]
+            names = {name: one_line(name, 40).removeprefix("s_") for name in sorted(kept)}
+        else:
+            kept = {own: value for own, name in saved_names(node).items() if is_tensor(value := getattr(node, name))}
+            names = {name: name for name in kept}
+    except Exception:
+        return (), True, {}
+    saved = [Saved(names[key], values.nbytes(kept[key]), values.shape_text(kept[key]),
+                   values.dtype_text(attribute(kept[key], "dtype", "")))
+             for key in sorted(names, key=names.__getitem__)]  # fmt: skip
     return tuple(saved), False, kept
 
 
@@ -310,10 +300,7 @@ def trace_of(node: Any) -> Any:
 
 
 def _with_line(node: Any, lines: Iterable[str]) -> Trace | None:
-    """The innermost line outside of PyTorch, as a trace without values.
-
-    :param lines: of a traceback, as ``traceback.format_stack`` gives them.
-    """
+    """The innermost line outside of PyTorch, of those of ``traceback.format_stack``, as a trace without values."""
     packages = tuple(str(PurePath(sys.modules[name].__file__ or "?").parent) for name in OTHERS if name in sys.modules)
     for text in reversed(list(lines)):
         found = re.match(r'\s*File "(.+)", line (\d+)', text)

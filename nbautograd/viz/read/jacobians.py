@@ -369,9 +369,8 @@ def _kept(
     place = _largest_place(sent)
     held = np.nonzero(places == place)[0]
     own = held[: MAX_MARKED_TERMS if work.may_keep(min(len(held), MAX_MARKED_TERMS)) else MAX_TERMS]
-    return Terms(
-        (len(own),), tuple(ups[own].tolist()), tuple(written[i] for i in own) if written else (), place, len(held)
-    )
+    shown = tuple(written[i] for i in own) if written else ()
+    return Terms((len(own),), tuple(ups[own].tolist()), shown, place, len(held))
 
 
 def _largest(call: Linear, came: Array, sent: Array, work: Work) -> Terms | None:

@@ -174,14 +174,7 @@ def _in_stretches(tree: Segment) -> Segment:
     return replace(tree, children=joined)
 
 
-def view(
-    model: GraphModel,
-    level: int,
-    opened: Collection[str] = (),
-    *,
-    alone: bool = False,
-    budget: int = fold.MAX_DRAWN_NODES,
-) -> GraphModel:
+def view(model: GraphModel, level: int, opened: Collection[str] = (), *, alone: bool = False) -> GraphModel:
     """Return the graph at a level, with some of its closed groups open.
 
     :param opened: ids or labels of those groups; inside of them the next level is seen.
@@ -198,7 +191,7 @@ def view(
         inner = [segment for segment in segments if segment in kept and segment is not tree]
         if inner:
             tree = _beside(tree, min(inner, key=lambda one: one.stop - one.start))
-    seen = fold.collapse(whole, tree, budget)
+    seen = fold.collapse(whole, tree)
     known = {**whole.stands, **seen.stands}
     others: dict[str, str] = {}  # a box drawn for several nodes, which steps may refer to
     for key, stand in model.stands.items():
@@ -260,9 +253,7 @@ class Loop:
 def loop_of(model: GraphModel) -> Loop | None:
     """The loop that most of a drawing is, if its steps share weights and each hands something on to the next."""
     spans = _spans(model)
-    if not spans:
-        return None
-    place, count = _columns(model, spans), len(spans)
+    place, count = _columns(model, spans) if spans else None, len(spans)
     if place is None:
         return None
     drawn = [node.id for node in model.nodes if node.kind in ("op", "group")]
@@ -276,9 +267,8 @@ def loop_of(model: GraphModel) -> Loop | None:
 
 def _spans(model: GraphModel) -> list[Span]:
     """Return the start and end of each step of the longest loop, in the order of operations."""
-    if model.tree is None:
-        return []
-    loops = [one for one in model.tree.inner() if one.kind == "loop" and one.times >= MIN_STEPS]
+    segments = () if model.tree is None else model.tree.inner()
+    loops = [one for one in segments if one.kind == "loop" and one.times >= MIN_STEPS]
     if not loops:
         return []
     longest = max(loops, key=lambda one: (one.stop - one.start, one.times))

@@ -14,40 +14,26 @@ import math
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from nbautograd.viz.escape import one_line
-from nbautograd.viz.read import formulas, introspect, values
+from nbautograd.viz.read import formulas, introspect, jacobians, values
 from nbautograd.viz.read.formulas import MAX_CHARACTERS, Mark
 from nbautograd.viz.read.introspect import attribute, node_name, trace_of
-from nbautograd.viz.read.jacobians import (
-    DIAGONAL,
-    MATRIX,
-    MOVE,
-    OTHER,
-    OUTER,
-    Terms,
-    Work,
-    diagonal_parts,
-    entry_of,
-    is_rounded,
-    matrix_parts,
-    only_permutes,
-    terms_of,
-)
+from nbautograd.viz.read.jacobians import DIAGONAL, MATRIX, MOVE, OTHER, OUTER, Terms, Work
 from nbautograd.viz.read.model import Formula
 from nbautograd.viz.read.values import Digest
 
-__all__ = [
-    "MAX_ELEMENTS", "LocalDerivative", "Operands", "count_of", "evaluation", "kept_operands", "local_derivative",
-]  # fmt: skip
+__all__ = ["MAX_ELEMENTS", "LocalDerivative", "Operands", "count_of", "evaluation", "kept_operands", "local_derivative"]
 
 MAX_ELEMENTS = 65_536
 """Elements of a tensor with which a formula is evaluated."""
 REDUCTIONS = {0: "none", 1: "mean", 2: "sum"}  # as PyTorch's nodes keep them
 
+Array = np.ndarray[Any, Any]
 Operands = Mapping[str, Any]
 """Arrays, numbers and options by the names that formulas have for them."""
 Evaluate = Callable[..., Any]
@@ -61,15 +47,15 @@ class LocalDerivative:
     """The factor that computes one edge's gradient, with its numbers if they are known."""
 
     kind: str
-    factor: np.ndarray[Any, Any] | None = None
+    factor: Array | None = None
     """For a diagonal Jacobian the derivative of each element, for a matrix product the matrix."""
     left: bool = False
     """True if the matrix is to the left of ``g``."""
-    product: np.ndarray[Any, Any] | None = None
+    product: Array | None = None
     """``g`` times the factor, before broadcasting is undone by sums."""
-    upstream: np.ndarray[Any, Any] | None = None
+    upstream: Array | None = None
     """For a diagonal Jacobian ``g``, the matching element for each element of the product."""
-    places: np.ndarray[Any, Any] | None = None
+    places: Array | None = None
     """And where in ``g`` that element is."""
     terms: Terms | None = None
     """For a formula that is not a product, the terms of each sent element, or of one."""
@@ -80,15 +66,9 @@ class LocalDerivative:
 
 
 def local_derivative(
-    node: Any,
-    written: Formula,
-    came: Came,
-    sent: Any,
-    known: Operands | None,
-    count: int = 1,
-    work: Work | None = None,
-    declared: Any = None,
-) -> LocalDerivative:
+    node: Any, written: Formula, came: Came, sent: Any, known: Operands | None,
+    count: int = 1, work: Work | None = None, declared: Any = None,
+) -> LocalDerivative:  # fmt: skip
     """Return the factor by which ``node`` turned the gradients that ``came`` into ``sent``, by a formula of its input.
 
     The numbers are left out if they are unknown, or if they differ from the sent gradient.
@@ -99,8 +79,8 @@ def local_derivative(
     :param declared: the node's declaration, if it has been found.
     """
     source = written.source
-    kind = entry_of(source) if len(came) == 1 else OTHER
-    nothing = LocalDerivative(kind, permutes=kind == MOVE and only_permutes(source))
+    kind = jacobians.entry_of(source) if len(came) == 1 else OTHER
+    nothing = LocalDerivative(kind, permutes=kind == MOVE and jacobians.only_permutes(source))
     try:
         read = _arrays([*came.values(), sent])
         if known is None or len(read) <= len(came):
@@ -132,7 +112,7 @@ def _lack(source: str, known: Operands) -> str:
     return "large" if any(isinstance(known.get(name), TooLarge) for name in lacks) else "unsaved"
 
 
-def _arrays(given: list[Any]) -> list[np.ndarray[Any, Any]]:
+def _arrays(given: list[Any]) -> list[Array]:
     """Return those values as arrays that are not too large."""
     read = []
     for value in given:
@@ -150,7 +130,7 @@ class _Formula:
     source: str
     value: Evaluate
     names: Operands
-    came: Mapping[int, np.ndarray[Any, Any]]
+    came: Mapping[int, Array]
     several: bool
     """True if it takes the gradients of several results."""
     count: int
@@ -165,7 +145,7 @@ class _Formula:
         result = self.value(part, {**self.names, "conj": np.conjugate, "g": parts})
         return result[self.slot] if isinstance(result, (list, tuple)) else result
 
-    def elements(self, shape: tuple[int, ...], given: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    def elements(self, shape: tuple[int, ...], given: Array) -> Array:
         """All elements that it sends, in a row, for all elements that came, in a row."""
         parts, start = {}, 0
         for index, array in self.came.items():
@@ -176,9 +156,7 @@ class _Formula:
         return _undone(sent, shape).reshape(-1).astype(np.float64)
 
 
-def _numbers(
-    nothing: LocalDerivative, formula: _Formula, sent: np.ndarray[Any, Any], work: Work | None
-) -> LocalDerivative | None:
+def _numbers(nothing: LocalDerivative, formula: _Formula, sent: Array, work: Work | None) -> LocalDerivative | None:
     """The numbers of a formula, if they give the sent gradient."""
     numbers = None
     if nothing.kind == DIAGONAL:
@@ -189,14 +167,11 @@ def _numbers(
         return numbers
     came = np.concatenate([array.reshape(-1) for array in formula.came.values()]).astype(np.float64)
 
-    def call(given: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        return formula.elements(sent.shape, given)
-
-    wanted = sent.reshape(-1).astype(np.float64)
     product = np.asarray(formula.evaluate(formula.source, formula.came))
     if not _agree(product, sent, np.concatenate([product.reshape(-1), came])):
         return None
-    terms = terms_of(call, came, wanted, nothing.kind == MOVE, work or Work())
+    wanted, call = sent.reshape(-1).astype(np.float64), partial(formula.elements, sent.shape)
+    terms = jacobians.terms_of(call, came, wanted, nothing.kind == MOVE, work or Work())
     permutes = nothing.permutes or (terms is not None and _permutes(terms))
     kind = nothing.kind if nothing.kind == MOVE else OTHER
     return replace(nothing, kind=kind, terms=terms, permutes=kind == MOVE and permutes)
@@ -223,11 +198,10 @@ def count_of(node: Any, parameter: str, source: str, shape: tuple[int, ...] | No
     return ["i", "n"]
 
 
-def _single_number(
-    node: Any, source: str, g: np.ndarray[Any, Any], sent: np.ndarray[Any, Any]
-) -> LocalDerivative | None:
-    """Return the derivative for single numbers in a formula of another library, of which only arithmetic is
-    understood; None if it does not give the sent gradient.
+def _single_number(node: Any, source: str, g: Array, sent: Array) -> LocalDerivative | None:
+    """Return the derivative of a formula of another library, of which only arithmetic of single numbers is understood.
+
+    None if it does not give the sent gradient.
     """
     operands = introspect.operands_of(node).items()
     known = {name: float(values.host(v).item()) for name, v in operands if np.size(values.host(v)) == 1}
@@ -239,7 +213,7 @@ def _single_number(
 
 
 def _diagonal_derivative(formula: _Formula) -> LocalDerivative:
-    (written, upstream), (g,) = diagonal_parts(formula.source), formula.came.values()
+    (written, upstream), (g,) = jacobians.diagonal_parts(formula.source), formula.came.values()
     product = np.asarray(formula.evaluate(written, g)).real
     factor = np.asarray(formula.evaluate(written, np.ones_like(g))).real
     places = np.arange(g.size).reshape(g.shape)
@@ -252,7 +226,7 @@ def _diagonal_derivative(formula: _Formula) -> LocalDerivative:
 
 def _matrix_derivative(kind: str, formula: _Formula) -> LocalDerivative | None:
     (g,) = formula.came.values()
-    for parts in matrix_parts(formula.source):
+    for parts in jacobians.matrix_parts(formula.source):
         if parts.test is None or formula.evaluate(parts.test):
             factor = np.asarray(formula.evaluate(parts.matrix)).real
             if parts.scale is not None:
@@ -263,7 +237,7 @@ def _matrix_derivative(kind: str, formula: _Formula) -> LocalDerivative | None:
     return None
 
 
-def _undone(product: np.ndarray[Any, Any], shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
+def _undone(product: Array, shape: tuple[int, ...]) -> Array:
     """Return a gradient after the sums that undo broadcasting; unchanged if its shape still differs."""
     extra = product.ndim - len(shape)
     if product.shape == shape or extra < 0:
@@ -273,11 +247,11 @@ def _undone(product: np.ndarray[Any, Any], shape: tuple[int, ...]) -> np.ndarray
     return np.asarray(summed.sum(axis=ones, keepdims=True))
 
 
-def _agree(result: Any, sent: np.ndarray[Any, Any], terms: Any) -> bool:
+def _agree(result: Any, sent: Array, terms: Any) -> bool:
     """Return whether a gradient, after the sums that undo broadcasting, differs from the sent one by rounding only."""
     if result.shape != sent.shape:
         result = _undone(result, sent.shape)
-    return result.shape == sent.shape and (np.array_equal(result, sent) or is_rounded(result, sent, terms))
+    return result.shape == sent.shape and (np.array_equal(result, sent) or jacobians.is_rounded(result, sent, terms))
 
 
 # -- the values in a formula ------------------------------------------------------------------------------
@@ -296,13 +270,9 @@ class TooLarge(_ShapeOnly):
 
 
 def evaluation(
-    node: Any,
-    parameter: str,
-    source: str,
-    shape: tuple[int, ...] | None,
-    known: Operands | None = None,
+    node: Any, parameter: str, source: str, shape: tuple[int, ...] | None, known: Operands | None = None,
     declared: Any = None,
-) -> tuple[Evaluate, dict[str, Any]] | None:
+) -> tuple[Evaluate, dict[str, Any]] | None:  # fmt: skip
     """Return what evaluates parts of a node's formula, and its values; None if the formula is not the library's own.
 
     :param shape: of the parameter, if it is known.

@@ -289,13 +289,9 @@ class GraphModel:
 
     def to_json(self) -> dict[str, Any]:
         """Dictionaries, lists, strings and numbers only."""
-        return {
-            "nodes": [asdict(n) for n in self.nodes],
-            "edges": [asdict(e) for e in self.edges],
-            "roots": list(self.roots),
-            "groups": [asdict(g) for g in self.groups],
-            "notes": list(self.notes),
-        }
+        return {"nodes": [asdict(n) for n in self.nodes], "edges": [asdict(e) for e in self.edges],
+                "roots": list(self.roots), "groups": [asdict(g) for g in self.groups],
+                "notes": list(self.notes)}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from copy import copy
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from itertools import count
 from operator import itemgetter
 from typing import Any
@@ -31,24 +31,19 @@ Resolve = Callable[[str, int], tuple[str, str]]
 
 def lines_of(filename: str) -> list[str]:
     """All lines of a file, or of a cell as they were typed; none where they are not known."""
-    known: Callable[[str], list[str]] = getattr(SourceLocator.locate, "lines", linecache.getlines)
-    return known(filename)
+    return getattr(SourceLocator.locate, "lines", linecache.getlines)(filename)
 
 
 class SourceLines:
     """The lines of code in which operations ran, each asked for once."""
 
     def __init__(self, resolve: Resolve) -> None:
-        self.resolve = resolve
-        self.known: dict[tuple[str, int], tuple[str, str]] = {}
+        self.resolve = cache(resolve)
         self._fields: dict[tuple[str, int], dict[str, Any]] = {}
 
     def of(self, trace: Any) -> tuple[str, str]:
         """Return the name of the file of a trace, and the text of the line."""
-        line = trace.filename, trace.lineno
-        if line not in self.known:
-            self.known[line] = self.resolve(*line)
-        return self.known[line]
+        return self.resolve(trace.filename, trace.lineno)
 
     def fields(self, trace: Any) -> dict[str, Any]:
         """Return the trace as fields of a node of the picture."""
@@ -148,9 +143,7 @@ class Names:
         return self._public(tuple(names))[0] if names else ""
 
     def element(self, array: Any) -> str:
-        """Return ``xs[3]`` for an array that is one element of a variable's tensor along its first dimension, or
-        nothing.
-        """
+        """Return ``xs[3]`` for an array that is one element of a variable's tensor along dimension 0, or nothing."""
         try:
             place, shape = array.__array_interface__["data"][0], tuple(array.shape)
         except Exception:
@@ -194,12 +187,7 @@ class ResultNames:
     """
 
     def __init__(
-        self,
-        walk: GraphWalk,
-        namespace: Mapping[str, Any],
-        lines: SourceLines,
-        *,
-        identifiers: bool = False,
+        self, walk: GraphWalk, namespace: Mapping[str, Any], lines: SourceLines, *, identifiers: bool = False
     ) -> None:
         self.walk, self.lines, self.variables = walk, lines, Names(namespace)
         self.namespace, self.are_identifiers = namespace, identifiers
@@ -210,10 +198,8 @@ class ResultNames:
         self.multiple = {node for node, indices in self.indices.items() if indices != [0]}
         self.leaves = self.name_leaves()
         outputs = [(node, i) for node in walk.order for i in (self.indices[node] if node in self.multiple else (0,))]
-        named = self.variables
-        self.own = {  # the names of the variables that hold results
-            output: named.output(*output) or named.tensor(self.output_tensor(*output)) for output in outputs
-        }
+        name, tensor_name = self.variables.output, self.variables.tensor  # the names of the variables that hold results
+        self.own = {output: name(*output) or tensor_name(self.output_tensor(*output)) for output in outputs}
         self.name_results()
 
     @cached_property
@@ -282,11 +268,8 @@ class ResultNames:
                 continue
             if name := self.assigned_name(node):
                 assigned.setdefault(name, []).append(node)
-        return {
-            node: one_line(name, 40) + (introspect.subscript(i) if len(nodes) > 1 or name in taken else "")
-            for name, nodes in assigned.items()
-            for i, node in enumerate(nodes, 1)
-        }
+        return {node: one_line(name, 40) + (introspect.subscript(i) if len(nodes) > 1 or name in taken else "")
+                for name, nodes in assigned.items() for i, node in enumerate(nodes, 1)}  # fmt: skip
 
     def assigned_name(self, node: Any) -> str:
         """The variable to which the code assigned a result; nothing if it is not certain."""

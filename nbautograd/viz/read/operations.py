@@ -30,8 +30,7 @@ NUMBERS = {"input", "other", "exponent", "base", "value", "min", "max", "tensor1
 """Parameters whose number is drawn as a constant."""
 OPTIONS = {
     "dim", "keepdim", "alpha", "beta", "dtype", "correction", "rounding_mode", "reduction", "out", "kernel", "stride",
-    "padding", "dilation", "groups", "eps", "rows", "axes", "wide", "own", "ignored",
-    "by_frequency", "sparse",
+    "padding", "dilation", "groups", "eps", "rows", "axes", "wide", "own", "ignored", "by_frequency", "sparse",
 }  # fmt: skip
 """Parameters that are left out where an operation is written as an expression."""
 
@@ -63,21 +62,15 @@ class OperationReader:
         arguments = self.arguments(node, slots)
         operands = introspect.operands_of(node, kept, self.walk.traces[node])
         return replace(
-            known,
-            value=first + "…" * bool(more),
-            tile=drawn,
-            shape=shape,
-            dtype=dtype,
+            known, value=first + "…" * bool(more), tile=drawn, shape=shape, dtype=dtype,
             named=(node, 0) in self.names.variables.by_output,
             expression=self.expression(node, known.symbol, arguments),
             formulas=self.formulas(node, cls, self.known_marks(node, arguments, operands), slots),
-            saved=saved,
             window=introspect.window_of(operands) if known.name == "ConvolutionBackward0" else (),
             operands=tuple(sorted([(one_line(name, 40), number) for name, number in values.numbers_of(operands)])),
             arguments=tuple([(name, one_line(shown, 40)) for name, shown in arguments if shown]),
-            freed=freed,
-            hooks=introspect.hooks_of(node, self.names.output_tensor(node, 0)),
-        )
+            saved=saved, freed=freed, hooks=introspect.hooks_of(node, self.names.output_tensor(node, 0)),
+        )  # fmt: skip
 
     def about(self, tensor: Any, node: Any = None) -> dict[str, Any]:
         """Return the facts about a live tensor besides its value.
@@ -86,13 +79,9 @@ class OperationReader:
         """
         base, device, now, nbytes = introspect.state_of(tensor)
         version, now = self.versions(tensor, node, now)
-        return {
-            "nbytes": nbytes,
-            "device": "" if device == "cpu" else one_line(device, 20),
-            "version": version,
-            "now": now,
-            "view_of": "" if base is None else self.names.base_name(base),
-        }
+        device = "" if device == "cpu" else one_line(device, 20)
+        view_of = "" if base is None else self.names.base_name(base)
+        return {"nbytes": nbytes, "device": device, "version": version, "now": now, "view_of": view_of}
 
     def versions(self, tensor: Any, node: Any, now: int) -> tuple[int, int]:
         """Return the version of a tensor with the shown value, and the current version, ``now``, if that is later."""
@@ -228,10 +217,8 @@ class OperationReader:
     ) -> dict[str, list[Mark]]:
         """Return the marks for a formula's names: the gradient, the result, and the arguments by their shown names."""
         result = self.names.results.get((node, 0))
-        known: dict[str, list[Mark]] = {
-            "g": [["d", self.differentiated, result or "·"]],
-            "result": [["i", result or "result"]],
-        }
+        g, made = ["d", self.differentiated, result or "·"], ["i", result or "result"]
+        known: dict[str, list[Mark]] = {"g": [g], "result": [made]}
         for parameter, shown in arguments:
             if shown:
                 known[parameter] = [["n" if shown.lstrip("-").replace(".", "", 1).isdigit() else "i", shown]]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -149,14 +150,10 @@ def _group(operands: dict[str, Any], shape: _Shape) -> _Norm:
     return (shape[0], groups, math.prod(shape[1:]) // groups), (2,), wide, (channels,)
 
 
-def _add_pads(kept_as: str, **more: Any) -> Callable[[dict[str, Any], Any], None]:
-    """Return a function that adds the sizes of a padding, in the order of the dimensions."""
-
-    def add(operands: dict[str, Any], node: Any) -> None:
-        sides = operands[kept_as]
-        operands |= {**more, "pads": tuple(zip(sides[::2], sides[1::2], strict=True))[::-1]}
-
-    return add
+def _add_pads(operands: dict[str, Any], node: Any, *, kept_as: str = "padding", **more: Any) -> None:
+    """Add the sizes of a padding, in the order of the dimensions."""
+    sides = operands[kept_as]
+    operands |= {**more, "pads": tuple(zip(sides[::2], sides[1::2], strict=True))[::-1]}
 
 
 def _add_tables(operands: dict[str, Any], node: Any) -> None:
@@ -230,12 +227,9 @@ def _add_bags(operands: dict[str, Any], node: Any) -> None:
     count = np.bincount(index, minlength=rows)[:, None]
     if operands["weight"] is None:
         operands["weight"] = SimpleNamespace(shape=(rows, columns))
-    operands |= {
-        "index": index,
-        "bag": bag,
-        "weights": weights / np.maximum(sizes, 1)[bag] if operands["mode"] == 1 else weights,
-        "frequency": 1 / np.maximum(count, 1) if operands["scale_grad_by_freq"] else None,
-    }
+    operands["weights"] = weights / np.maximum(sizes, 1)[bag] if operands["mode"] == 1 else weights
+    operands["frequency"] = 1 / np.maximum(count, 1) if operands["scale_grad_by_freq"] else None
+    operands |= {"index": index, "bag": bag}
     if operands["mode"] == 2:
         operands |= {"rows": operands["result3"], "filled": (operands["result2"] > 0)[:, None].astype(np.float32)}
 
@@ -255,25 +249,17 @@ def _add_home(operands: dict[str, Any], node: Any) -> None:
     operands["storage_offset"] = operands["storage_offset"] or 0
 
 
-def _add_shape(name: str, slot: int) -> Callable[[dict[str, Any], Any], None]:
-    """Add the shape of an input that is not kept, as the operation before it knows it."""
-
-    def add(operands: dict[str, Any], node: Any) -> None:
-        shape = introspect.result_shape(*node.next_functions[slot])
-        if name not in operands and shape is not None:
-            operands[name] = SimpleNamespace(shape=shape, dtype=np.dtype("float32"))
-
-    return add
+def _add_written(operands: dict[str, Any], node: Any) -> None:
+    """Add the shape of written values that are not kept, as the operation before it knows it."""
+    shape = introspect.result_shape(*node.next_functions[1])
+    if "values" not in operands and shape is not None:
+        operands["values"] = SimpleNamespace(shape=shape, dtype=np.dtype("float32"))
 
 
-def _add_results(*names: str) -> Callable[[dict[str, Any], Any], None]:
+def _add_results(operands: dict[str, Any], node: Any, *, names: tuple[str, ...] = ()) -> None:
     """Add results by their numbers."""
-
-    def add(operands: dict[str, Any], node: Any) -> None:
-        operands |= {f"result{i}": operands[name] for i, name in enumerate(names)}
-        operands.setdefault("A", operands.get("input"))
-
-    return add
+    operands |= {f"result{i}": operands[name] for i, name in enumerate(names)}
+    operands.setdefault("A", operands.get("input"))
 
 
 # -- operations that consist of several ones here ---------------------------------------------------
@@ -319,39 +305,21 @@ def _add_norm(operands: dict[str, Any], node: Any) -> None:
 
 
 _ADDERS: dict[str, Callable[[dict[str, Any], Any], None]] = {
-    "AvgPool2D": _add_windows,
-    "AvgPool3D": _add_windows,
-    "Cat": _add_joined,
-    "Cumsum": lambda operands, node: operands.update(reverse=False),
-    "Index": _add_key,
-    "NativeBatchNorm": _add_running,
-    "Std": _add_correction,
-    "Var": _add_correction,
-    "ConstantPadNd": _add_pads("pad"),
-    "ReflectionPad": _add_pads("padding", mode="reflect"),
-    "ReplicationPad": _add_pads("padding", mode="replicate"),
-    "ScaledDotProductFlashAttentionForCpu": _add_attention,
-    "Upsample": _add_tables,
-    "GridSampler": _add_grid,
-    "AffineGridGenerator": _add_base,
-    "EmbeddingBag": _add_bags,
-    "RreluWithNoise": _add_slopes,
-    "AsStrided": _add_home,
-    "IndexPut": _add_shape("values", 1),
+    "AvgPool2D": _add_windows, "AvgPool3D": _add_windows, "Cat": _add_joined,
     "BlockDiag": lambda operands, node: operands.update(
         tensors=SimpleNamespace(shape=[introspect.result_shape(*edge) for edge in node.next_functions])
     ),
-    "LinalgSvd": _add_results("U", "S", "Vh"),
-    "LinalgEigh": _add_results("eigenvalues", "eigenvectors"),
-    "LinalgQr": _add_results("Q", "R"),
-    "LinalgCholeskyEx": _add_results("L"),
-    "LinalgMatrixExp": _add_results(),
-    "Cdist": _add_directions,
-    "EuclideanDist": _add_directions,
-    "Pdist": _add_pairs,
-    "Trilinear": _add_factors,
-    "WeightNorm": _add_norm,
-}
+    "Cumsum": lambda operands, node: operands.update(reverse=False),
+    "Index": _add_key, "NativeBatchNorm": _add_running, "Std": _add_correction, "Var": _add_correction,
+    "ConstantPadNd": partial(_add_pads, kept_as="pad"), "ReflectionPad": partial(_add_pads, mode="reflect"),
+    "ReplicationPad": partial(_add_pads, mode="replicate"), "ScaledDotProductFlashAttentionForCpu": _add_attention,
+    "Upsample": _add_tables, "GridSampler": _add_grid, "AffineGridGenerator": _add_base, "EmbeddingBag": _add_bags,
+    "RreluWithNoise": _add_slopes, "AsStrided": _add_home, "IndexPut": _add_written,
+    "LinalgSvd": partial(_add_results, names=("U", "S", "Vh")), "LinalgQr": partial(_add_results, names=("Q", "R")),
+    "LinalgEigh": partial(_add_results, names=("eigenvalues", "eigenvectors")), "LinalgMatrixExp": _add_results,
+    "LinalgCholeskyEx": partial(_add_results, names=("L",)), "Cdist": _add_directions,
+    "EuclideanDist": _add_directions, "Pdist": _add_pairs, "Trilinear": _add_factors, "WeightNorm": _add_norm,
+}  # fmt: skip
 _NORMS: dict[str, Callable[[dict[str, Any], _Shape], _Norm]] = {
     "NativeBatchNorm": _batch, "NativeLayerNorm": _layer, "NativeGroupNorm": _group,
 }  # fmt: skip

@@ -288,19 +288,14 @@ def _loops_around(code: str) -> _Loops:
 
 
 def _point(trace: Any, inner: _Loop | None, begins: Mapping[_Loop, int]) -> _Point:
-    """Return the point in a loop's body, and the call of a module, that called an operation; an inner loop is one
-    point.
-    """
+    """Return the point in a loop's body, and the module's call, that ran an operation; an inner loop is one point."""
     if inner is not None:
         return begins[inner], 0
     return int(trace.instruction), trace.scope[0].number if trace.scope else 0
 
 
 def _numbered(points: Sequence[_Point], wanted: int) -> list[int]:
-    """The number of the turn of each operation.
-
-    :param wanted: the expected number of turns; 0: unknown.
-    """
+    """The number of the turn of each operation; ``wanted`` is the expected number of turns, 0 if it is unknown."""
     if len(set(points)) == 1:  # one call per turn, which may be of several operations; of a module, one call
         each, rest = divmod(len(points), wanted or 1)
         even = wanted and each and not rest and not points[0][1]

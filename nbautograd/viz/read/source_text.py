@@ -197,10 +197,7 @@ def _gives_tensor(tree: ast.expr) -> bool:
 
 
 def _is_one_operation(names: Iterable[str], tree: ast.expr) -> bool:
-    """Return whether each run of an expression is one operation, named by its outermost part; or an element: ``xs[t]``.
-
-    :param names: of the operations that ran.
-    """
+    """Return whether all operations that ran are the one that an expression's outermost part names, or an element."""
     if isinstance(tree, ast.Subscript):
         return {*names} <= _ELEMENT_NODES
     operation = operation_of(tree)
@@ -264,9 +261,8 @@ class SourceTexts:
                 continue
             if len(nodes) == 1 or self.ran_once(nodes, expression):
                 self.calls |= dict.fromkeys(nodes, expression)
-                others = 0  # of a module inside it
-                if trace.scope:
-                    others = inside[attribute(_called_module(trace.scope), "number")] - len(nodes)
+                # Those of a module inside it:
+                others = inside[attribute(_called_module(trace.scope), "number")] - len(nodes) if trace.scope else 0
                 last = nodes
                 if len(nodes) > 1:
                     used = {to for node in nodes for to, _ in walk.next[node]}

@@ -121,7 +121,9 @@ def _tile_of(array: np.ndarray[Any, Any]) -> Tile | None:
     if array.dtype.kind in "iu" and ((array > MAX_EXACT_INTEGER) | (array < -MAX_EXACT_INTEGER)).any():
         return None
     if array.size == 1 and array.dtype.kind == "f":
-        return _of_number(float(array.item()), array.shape)
+        number = float(array.item())
+        nan, is_finite = int(math.isnan(number)), math.isfinite(number)
+        return Tile(array.shape, 1, (number if is_finite else str(number),), nan=nan, inf=int(not is_finite) - nan)
     shape, matrix = tuple(array.shape), as_matrix(array).astype(np.float64)
     rows, columns = matrix.shape
     finite = np.isfinite(matrix)
@@ -143,13 +145,6 @@ def _tile_of(array: np.ndarray[Any, Any]) -> Tile | None:
         counts["low"], counts["high"], counts["norm"] = (float(number_text(float(end), SUMMARY)) for end in ends)
         counts["histogram"] = tuple(np.histogram(numbers, HISTOGRAM_BINS)[0].tolist())
     return Tile(shape, means.shape[1], _means(means), block, **counts, form=SUMMARY)
-
-
-def _of_number(number: float, shape: tuple[int, ...]) -> Tile:
-    nan = math.isnan(number)
-    if math.isfinite(number):
-        return Tile(shape, 1, (number,))
-    return Tile(shape, 1, (str(number),), nan=int(nan), inf=int(not nan))
 
 
 def _of_sample(digest: Digest) -> Tile | None:

@@ -110,12 +110,9 @@ def _given(call: ast.Call, function: ast.FunctionDef, tainted: set[str]) -> set[
 
 def _uses(tree: ast.AST, names: set[str]) -> list[ast.expr]:
     """Return the places at which an expression uses some variables, or ``self.fc``."""
-    return [
-        node
-        for node in ast.walk(tree)
-        if (isinstance(node, ast.Name) and node.id in names)
-        or (isinstance(node, ast.Attribute) and f"{getattr(node.value, 'id', '')}.{node.attr}" in names)
-    ]
+    parts = [node for node in ast.walk(tree) if isinstance(node, (ast.Name, ast.Attribute))]
+    called = [p.id if isinstance(p, ast.Name) else f"{getattr(p.value, 'id', '')}.{p.attr}" for p in parts]
+    return [part for part, name in zip(parts, called, strict=True) if name in names]
 
 
 def _stop(value: ast.expr, mode: str, names: set[str]) -> tuple[str, str] | None:

@@ -381,9 +381,7 @@ def _written(flat: np.ndarray[Any, Any]) -> list[str]:
 
 
 class Digest:
-    """The digest that is kept of a large result: its mean and norm, and elements evenly spaced over its rows and
-    columns.
-    """
+    """The digest kept of a large result: its mean and norm, and elements evenly spaced over its rows and columns."""
 
     __slots__ = ("dtype", "numbers", "sample", "shape")
 

@@ -27,10 +27,7 @@ from nbautograd.viz.read.model import Saved
 from nbautograd.viz.read.segments import Turns, turns_of
 from nbautograd.viz.read.values import is_tensor
 
-__all__ = [
-    "GraphWalk", "inside", "is_module", "module_paths", "module_scopes", "of_variables", "parameters_of", "scopes_of",
-    "sequence",
-]  # fmt: skip
+__all__ = ["GraphWalk", "inside", "is_module", "module_paths", "of_variables", "parameters_of", "scopes_of", "sequence"]
 
 MAX_READ_NODES = 100_000  # of a larger graph, only those nearest to the roots
 MAX_NEAREST_NODES = 5000  # read of a graph that is too large
@@ -62,7 +59,7 @@ class GraphWalk:
         self.order = self.in_sequence() or self.sorted_topologically()
         self.rank = {node: i for i, node in enumerate(self.order)}
         self._turns: Turns | None = None
-        self._saved: dict[Any, Any] = {}
+        self._saved: dict[Any, tuple[tuple[Saved, ...] | None, bool, dict[str, Any]]] = {}
 
     @cached_property
     def names(self) -> dict[Any, str]:
@@ -83,8 +80,7 @@ class GraphWalk:
         """Return what an operation keeps for a backward pass (see ``introspect.saved_of``), read once."""
         if node not in self._saved:
             self._saved[node] = introspect.saved_of(node)
-        known: tuple[tuple[Saved, ...] | None, bool, dict[str, Any]] = self._saved[node]
-        return known
+        return self._saved[node]
 
     def read_all(self, most: int) -> bool:
         """Find all nodes, depth first; False if there are too many."""
@@ -158,8 +154,7 @@ class GraphWalk:
 
     def scopes(self) -> list[tuple[Any, ...]]:
         """The named blocks of each operation, if its trace has them."""
-        traces = [self.traces[node] for node in self.order]
-        return [() if trace is None else tuple(trace.scope) for trace in traces]
+        return [() if trace is None else tuple(trace.scope) for trace in map(self.traces.get, self.order)]
 
     def lines(self) -> list[tuple[str, int] | None]:
         """Return the file and the line of each operation; None if unknown."""
@@ -300,9 +295,8 @@ def parameters_of(value: Any) -> Iterable[Any] | None:
     groups = attribute(value, "param_groups")
     if isinstance(groups, list):
         return [leaf for group in groups for leaf in group["params"]]
-    return [
-        part for _, part in inside("", value) if attribute(part, "requires_grad") and attribute(part, "is_leaf")
-    ] or None
+    parts = [part for _, part in inside("", value)]
+    return [part for part in parts if attribute(part, "requires_grad") and attribute(part, "is_leaf")] or None
 
 
 # -- modules of operations ---------------------------------------------------------------------
