@@ -80,8 +80,8 @@ def with_import(doc: str) -> str:
 def add_example(function: Any, example: str) -> None:
     """Append an example to the docstring of a function, which has one unless Python leaves them out."""
     if function.__doc__ is not None:
-        lines = (f"{INDENT}{line}\n" for line in example.split("\n"))
-        function.__doc__ = f"{function.__doc__.rstrip()}\n\n{''.join(lines)}{INDENT}"
+        indented = example.replace("\n", f"\n{INDENT}")
+        function.__doc__ = f"{function.__doc__.rstrip()}\n\n{INDENT}{indented}\n{INDENT}"
 
 
 def import_in_examples(objects: Iterable[Any]) -> None:
