@@ -231,10 +231,9 @@ class _Writer(ast.NodeTransformer):
         made = "<locals>" in op.body.__qualname__  # created by a function, so its own source is missing
         expression = expression_of(op.body) if self.style != PLAIN or made else None
         is_helper = isinstance(expression, ast.Call) and isinstance(expression.func, ast.Name)
-        if expression is not None and not is_helper:  # of one call the operation's own name says more
-            tree = self.inlined(op, call, expression, in_body=True)
-            if tree is not None:
-                return tree
+        # of one call the operation's own name says more
+        if expression is not None and not is_helper and (tree := self.inlined(op, call, expression, in_body=True)):
+            return tree
         call.func = ast.Name(self.to.function(op.body, self.style), ast.Load())
         return call
 
@@ -251,24 +250,18 @@ class _Writer(ast.NodeTransformer):
         if arguments is None or binds_names(expression) or computes_twice(expression, arguments):
             return None
         known = {n: Operand(p, None) for n, p in arguments.items() if not isinstance(p, ast.List)}
-        expression = with_options(expression, known)
         marked = {name: ast.Name(f"__argument__{name}", ast.Load()) for name in arguments}
-        expression = substituted(expression, marked)
-        inner = _Writer(
-            self.to, op.body.__module__, {part.id for part in marked.values()}, self.style, self.dtype, in_body
-        )
-        expression = inner.visit(expression)
+        names = {mark.id for mark in marked.values()}
+        inner = _Writer(self.to, op.body.__module__, names, self.style, self.dtype, in_body)
+        expression = inner.visit(substituted(with_options(expression, known), marked))
         return substituted(expression, {mark.id: arguments[name] for name, mark in marked.items()})  # type: ignore[no-any-return]
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         match node:
             case ast.Attribute(ast.Name(name), "__wrapped__") if name not in self.variables:
-                function = getattr(sys.modules[self.module], name)
-                return ast.Name(self.to.function(function.__wrapped__), ast.Load())
-            case ast.Attribute(ast.Name(name), attribute):
-                inner = self.module_named(name)
-                if inner is not None:
-                    return ast.Name(self.refer(inner, attribute), ast.Load())
+                return ast.Name(self.to.function(getattr(sys.modules[self.module], name).__wrapped__), ast.Load())
+            case ast.Attribute(ast.Name(name), attribute) if (inner := self.module_named(name)) is not None:
+                return ast.Name(self.refer(inner, attribute), ast.Load())
         self.generic_visit(node)
         return node
 
@@ -391,9 +384,7 @@ def with_operands(tree: Any, operands: Mapping[str, Operand], style: str) -> Any
             return trees.get(own, part) if own == part.id else ast.Name(own, part.ctx)
         if kind is ast.Constant or not isinstance(part, ast.AST) or not part._fields:
             return part
-        parts = {
-            name: written(inner) if getattr(inner, "_fields", inner) else inner for name, inner in ast.iter_fields(part)
-        }
+        parts = {name: written(one) if getattr(one, "_fields", one) else one for name, one in ast.iter_fields(part)}
         return decided(kind(**parts), _is_gradient)
 
     made = written(tree)

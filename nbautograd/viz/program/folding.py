@@ -27,17 +27,7 @@ from typing import Any, Protocol
 from nbautograd._engine.compiler.source import compiled
 from nbautograd.viz.program.loops import MIN_STEPS, Roller
 from nbautograd.viz.program.modules import Function, Modules, plus
-from nbautograd.viz.program.statements import (
-    BACKWARD,
-    DATA,
-    FORWARD,
-    GRADS,
-    HEADINGS,
-    Line,
-    Statement,
-    Statements,
-    text_of,
-)
+from nbautograd.viz.program.statements import BACKWARD, DATA, FORWARD, GRADS, HEADINGS, Index, Line, Statement, text_of
 from nbautograd.viz.program.variables import Names
 
 __all__ = ["Folded", "Segment", "fold"]
@@ -134,13 +124,9 @@ class _SharedBlock:
 
 
 def fold(
-    lines: Sequence[Line],
-    tree: Segment,
-    order: Sequence[Any],
-    results: Sequence[str],
-    names: Names,
+    lines: Sequence[Line], tree: Segment, order: Sequence[Any], results: Sequence[str], names: Names,
     wanted: Mapping[str, str],
-) -> Folded:
+) -> Folded:  # fmt: skip
     """The program of lines in which segments are functions and loops.
 
     :param order: the nodes of the operations, in running order: segments count them.
@@ -151,19 +137,17 @@ def fold(
     place = {node: i for i, node in enumerate(order)}
     parts: dict[str, list[Statement]] = {DATA: [], FORWARD: [], BACKWARD: [], GRADS: []}
     for line in lines:
-        comment = line.comment.partition(", path ")[0]
-        tree_of_line = ast.parse(line.text).body[0]
-        statement = Statement(tree_of_line, line)
-        statement.comment = comment
+        statement = Statement(ast.parse(line.text).body[0], line)
+        statement.comment = line.comment.partition(", path ")[0]
         parts[line.part].append(statement)
-    index = Statements()
+    index = Index()
     end = Statement(ast.parse(f"[{', '.join(results)}]").body[0])
     index.add([*(statement for part in parts.values() for statement in part), end])
     return _Folding(index, place, names, wanted).fold(tree, parts, end)
 
 
 class _Folding:
-    def __init__(self, index: Statements, place: Mapping[Any, int], names: Names, wanted: Mapping[str, str]) -> None:
+    def __init__(self, index: Index, place: Mapping[Any, int], names: Names, wanted: Mapping[str, str]) -> None:
         self.index, self.place, self.names, self.wanted = index, place, names, wanted
 
     def fold(self, tree: Segment, parts: dict[str, list[Statement]], end: Statement) -> Folded:

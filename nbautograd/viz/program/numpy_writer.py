@@ -172,19 +172,15 @@ class NumpyWriter(Variables):
         if array is None or len(call.results) != 1:
             raise refuse(call.node, "it is random, and what it drew has not been kept")
         name = self.variable[call.results[0]]
-        origin = ("array", array)
-        self.add(
-            name, self.array(array, name), array, FORWARD, f"{place}: what was drawn", node=call.node, origin=origin
-        )
+        text, comment = self.array(array, name), f"{place}: what was drawn"
+        self.add(name, text, array, FORWARD, comment, node=call.node, origin=("array", array))
         self.operands[call] = self.unpromoted(call)
 
     def compare(self, call: Call, value: Any) -> None:
         """Raise if a result differs from the recorded one."""
         recorded = call.recorded
         first = value[0] if call.op.many else value
-        if recorded is None or not isinstance(first, (np.ndarray, np.generic)):
-            return
-        if not same_elements(recorded, first):
+        if recorded is not None and isinstance(first, (np.ndarray, np.generic)) and not same_elements(recorded, first):
             raise refuse(
                 call.node,
                 "computed again it has another value than it had: a leaf or an operand has been written to since, or "
@@ -208,15 +204,12 @@ class NumpyWriter(Variables):
         root = self.graph.root
         name = self.names.new(f"g_{self.variable[root]}")
         value = self.values[self.variable[root]]
-        if self.seed is None:
-            if value.size != 1:
-                raise ProgramError(
-                    "grad can be implicitly created only for scalar outputs: say which gradient the pass starts with, "
-                    f"for a result of shape {list(value.shape)}"
-                )
-            start = backend.ones_like(value)
-        else:
-            start = self.seed
+        if self.seed is None and value.size != 1:
+            raise ProgramError(
+                "grad can be implicitly created only for scalar outputs: say which gradient the pass starts with, "
+                f"for a result of shape {list(value.shape)}"
+            )
+        start = backend.ones_like(value) if self.seed is None else self.seed
         self.gradient[root] = name
         self.add(name, self.array(start, name), start, BACKWARD, "where the pass begins", origin=("array", start))
         for call in reversed(self.graph.calls):  # by sequence number, as in the engine
@@ -234,34 +227,27 @@ class NumpyWriter(Variables):
         """The lines of one node that a gradient has reached: a term per input."""
         if self.gradient.keys().isdisjoint(call.results):
             return
-        op = call.op
         expected = self.expected(call)
-        if op.lists:
+        if call.op.lists:
             self.backward_of_list(call, expected)
             return
-        for slot, name in enumerate(op.inputs):
-            target = call.targets[slot] if slot < len(call.targets) else None
-            if target is None or expected[slot] is None:
-                continue
-            written = functools.partial(self.term, call, name, slot)
-            tree = self.chosen(call, expected[slot], written, slot)
-            self.send(call, target, tree, expected[slot], slot)
+        for slot, (name, target) in enumerate(zip(call.op.inputs, call.targets, strict=False)):
+            if target is not None and expected[slot] is not None:
+                tree = self.chosen(call, expected[slot], functools.partial(self.term, call, name, slot), slot)
+                self.send(call, target, tree, expected[slot], slot)
 
     def backward_of_list(self, call: Call, expected: list[Any]) -> None:
         """Write the backward of an operation on a list of tensors, whose formula gives all gradients at once."""
-        (name,) = call.op.inputs if len(call.op.inputs) == 1 else ("",)
-        if not name:
+        if len(call.op.inputs) != 1:
             raise refuse(call.node, "it takes a list of tensors and further tensors")
-        wanted = [i for i, target in enumerate(call.targets) if target is not None and expected[i] is not None]
+        wanted = [(i, to) for i, to in enumerate(call.targets) if to is not None and expected[i] is not None]
         if not wanted:
             return
         parts = self.names.new(f"parts_of_g_{self.variable[call.results[0]]}")
-        tree = self.chosen(call, list(expected), lambda style: self.term(call, name, None, style))
+        tree = self.chosen(call, list(expected), lambda style: self.term(call, call.op.inputs[0], None, style))
         self.lines.append(Line(f"{parts} = {ast.unparse(tree)}", call.name, BACKWARD, name=parts, node=call.node))
         self.hold(parts, list(expected))
-        for i in wanted:
-            target = call.targets[i]
-            assert target is not None
+        for i, target in wanted:
             self.send(call, target, parsed(f"{parts}[{i}]"), expected[i], i)
 
     def expected(self, call: Call) -> list[Any]:
@@ -285,8 +271,7 @@ class NumpyWriter(Variables):
     def by_formulas(self, call: Call) -> list[Any]:
         """The gradients by the formulas of the declaration, over the values of the program."""
         if call.op.lists:
-            tree = self.term(call, call.op.inputs[0], None, PLAIN)
-            return list(self.computed(tree))
+            return list(self.computed(self.term(call, call.op.inputs[0], None, PLAIN)))
         return [
             None if call.targets[slot] is None else self.computed(self.term(call, name, slot, PLAIN))
             for slot, name in enumerate(call.op.inputs)

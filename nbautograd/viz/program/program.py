@@ -40,18 +40,10 @@ class Program:
     """
 
     def __init__(
-        self,
-        name: str,
-        lines: list[Line],
-        *,
-        imports: Iterable[str] = (),
-        helpers: str = "",
-        stored: dict[str, Any],
-        results: list[tuple[str, str]],
-        library: str = "numpy",
-        needs: str = "NumPy alone",
+        self, name: str, lines: list[Line], *, imports: Iterable[str] = (), helpers: str = "", stored: dict[str, Any],
+        results: list[tuple[str, str]], library: str = "numpy", needs: str = "NumPy alone",
         folded: Folded | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.name, self.stored, self.results, self.folded = name, stored, results, folded
         self.lines = [replace(line, origin=(), scope=_scope_of(line.node)) for line in lines]
         self.imports, self.helpers, self.library, self.needs = sorted({*imports}), helpers, library, needs
@@ -74,7 +66,6 @@ class Program:
         return "\n".join([*self._libraries(), *needed, *functions, "", self.body])
 
     def _libraries(self) -> list[str]:
-        """The libraries that the lines name."""
         uses_numpy = self.library == "numpy" or self.stored or re.search(r"\bnp\.", self.body)
         return ["import numpy as np"] * bool(uses_numpy) + ["import torch"] * (self.library == "torch")
 
@@ -91,9 +82,8 @@ class Program:
         if self.definitions:
             parts += [self.definitions, ""]
         expressions = [gradient for _, gradient in self.results] if self.folded is None else self.folded.results
-        results = ", ".join(
-            f"{_plain(label)!r}: {gradient}" for (label, _), gradient in zip(self.results, expressions, strict=True)
-        )
+        pairs = zip(self.results, expressions, strict=True)
+        results = ", ".join(f"{_plain(label)!r}: {gradient}" for (label, _), gradient in pairs)
         load = f"data = np.load(Path(__file__).with_name({data!r}))\n" if self.stored else ""
         parts += [
             "",
@@ -136,15 +126,10 @@ def _plain(text: str) -> str:
 
 @uncollected()
 def write(
-    root: Any,
-    gradient: Any = None,
-    name_of: Callable[[Any, int], str] | None = None,
-    tensor_name: Callable[[Any], str] | None = None,
-    *,
-    library: str = "numpy",
-    tree: Segment | None = None,
+    root: Any, gradient: Any = None, name_of: Callable[[Any, int], str] | None = None,
+    tensor_name: Callable[[Any], str] | None = None, *, library: str = "numpy", tree: Segment | None = None,
     tape: Tape | None = None,
-) -> Program:
+) -> Program:  # fmt: skip
     """The program of the graph that made ``root``.
 
     :param gradient: the start of the backward pass; by default 1, for a result of one element.
@@ -169,40 +154,26 @@ def write(
         tensors.write()
         results = [(leaf.name, f"{writer.variable[leaf]}.grad") for leaf in leaves]
         return Program(
-            graph.root.name,
-            tensors.lines,
-            helpers=VJP if tensors.uses_vjp else "",
-            stored=writer.stored,
-            results=results,
-            library=library,
-            needs="PyTorch, or nbautograd in its place",
+            graph.root.name, tensors.lines, helpers=VJP if tensors.uses_vjp else "", stored=writer.stored,
+            results=results, library=library, needs="PyTorch, or nbautograd in its place",
             folded=_folded(writer, tensors.lines, results, tree, tensors.values, is_near),
-        )
+        )  # fmt: skip
     functions = writer.bundle.source()
     needs = "NumPy and SciPy" if "scipy" in functions else "NumPy alone"
-    if writer.bundle.needs_package:
+    if any(line.startswith("from nbautograd") for line in writer.bundle.imports.values()):
         needs = "NumPy and nbautograd, of which it imports functions that have no source of their own"
     results = [(leaf.name, writer.results[leaf]) for leaf in leaves]
     return Program(
-        graph.root.name,
-        writer.lines,
-        imports=writer.bundle.imports.values(),
-        helpers=functions,
-        stored=writer.stored,
-        results=results,
-        needs=needs,
+        graph.root.name, writer.lines, imports=writer.bundle.imports.values(), helpers=functions, stored=writer.stored,
+        results=results, needs=needs,
         folded=_folded(writer, writer.lines, results, tree, writer.expressions.scope, same),
-    )
+    )  # fmt: skip
 
 
 def _folded(
-    writer: NumpyWriter,
-    lines: list[Line],
-    results: list[tuple[str, str]],
-    tree: Segment | None,
-    scope: Mapping[str, Any],
-    alike: Callable[[Any, Any], bool],
-) -> Folded | None:
+    writer: NumpyWriter, lines: list[Line], results: list[tuple[str, str]], tree: Segment | None,
+    scope: Mapping[str, Any], alike: Callable[[Any, Any], bool],
+) -> Folded | None:  # fmt: skip
     """Return the folded program; None if not requested, or if its gradients differ from the flat one's."""
     if tree is None:
         return None

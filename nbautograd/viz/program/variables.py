@@ -99,14 +99,13 @@ class Variables:
             self.last_text = tree, ast.unparse(tree)
         return self.last_text[1]
 
-    def data(self, value: Value, comment: str = "") -> str:
+    def data(self, value: Value, comment: str = "") -> None:
         """The line of a leaf or a constant."""
         name = self.variable[value]
         array = value.array
         what = f"{array.dtype.name}, {tuple(array.shape)}" if array.size > 16 else ""
         about = ", ".join(filter(None, (comment, what)))
         self.add(name, self.array(array, name), array, DATA, about, origin=("array", array))
-        return name
 
     def array(self, array: Any, name: str) -> str:
         """An array as an expression; a large one is stored under a name."""
@@ -116,8 +115,7 @@ class Variables:
             return f"data[{name!r}]"
 
         text = array_text(array, load)
-        scope = {"np": np, "data": self.stored}
-        value = evaluated(text, scope, {})
+        value = evaluated(text, {"np": np, "data": self.stored}, {})
         if not same(value, array):  # its elements have gaps: they are stored with the bytes between them
             raise ProgramError(
                 f"a program cannot be written with {name!r}: its elements lie apart in memory, in strides of "
@@ -216,8 +214,7 @@ class Variables:
             self.rounded[call] = promoted[-1]
         for name, value in zip(op.tensors, cast, strict=True):
             operand = operands[name]
-            before = operand.value
-            operand.value = value
+            before, operand.value = operand.value, value
             if not hasattr(before, "dtype"):  # a number
                 operand.short = operand.tree
                 operand.tree = parsed(array_text(value))
