@@ -131,8 +131,7 @@ def replay_of(model: GraphModel, root: Any, seed: Any) -> Replay | None:
         live = {key: node for node, key in whole.handles.ops.items()}
         tensors = whole.handles.tensors()
         leaves = {leaf.id: _copied(tensors[leaf.id]) for leaf in whole.leaves}
-        walk = whole.handles.names.walk
-        calls = [_replayed_call(key, whole, live[key], walk) for key in whole.order]
+        calls = [_replayed_call(key, whole, live[key], whole.handles.names.walk) for key in whole.order]
         is_theirs = is_pytorchs_node(root.grad_fn)  # PyTorch's graphs are computed again with our operations
         new = sys.modules["nbautograd"].tensor if is_theirs else next(iter(tensors.values())).new_tensor
         start = whole.handles.ops[root.grad_fn], int(attribute(root, "output_nr", 0) or 0)

@@ -129,15 +129,9 @@ class LeafAccount:
             arriving = written if count <= MAX_ROW_TERMS and len(written) <= 26 else self.sum_text
         expected = max(self.node.arrivals, count)
         return LeafState(
-            arriving,
-            say("count_of", n=count, of=expected) if expected else "",
-            self.grad_text,
-            self.total_tile,
-            self.grad_tile,
-            count if expected > 1 else 0,
-            expected if expected > 1 else 0,
-            bool(self.after),
-        )
+            arriving, say("count_of", n=count, of=expected) if expected else "", self.grad_text, self.total_tile,
+            self.grad_tile, count if expected > 1 else 0, expected if expected > 1 else 0, bool(self.after),
+        )  # fmt: skip
 
     def summed(self) -> str:
         """The sum with its terms, or with their number."""
@@ -275,8 +269,7 @@ class FoldedSum:
 
     def curve(self) -> tuple[float | None, ...]:
         """Return the sizes, reduced to the number that a small curve can show."""
-        step = math.ceil(len(self.sizes) / CURVE_POINTS)
-        return tuple(self.sizes[::step])
+        return tuple(self.sizes[:: math.ceil(len(self.sizes) / CURVE_POINTS)])
 
 
 def added(one: Tile | None, other: Tile | None) -> Tile | None:

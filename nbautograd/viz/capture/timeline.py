@@ -176,16 +176,9 @@ def in_view(frame: Frame, model: GraphModel) -> Frame:
         return seen
     caption = say("group_step", name=node.symbol, what=node.name, n=1)
     return seen.but(
-        title=node.symbol,
-        subtitle=node.name,
-        caption=caption,
-        words="",
-        equations=(),
-        chain=(),
-        sends=(),
-        saved="",
+        title=node.symbol, subtitle=node.name, caption=caption, words="", equations=(), chain=(), sends=(), saved="",
         source="",
-    )
+    )  # fmt: skip
 
 
 def joined(one: Frame, next_: Frame, model: GraphModel) -> Frame:
@@ -198,12 +191,10 @@ def joined(one: Frame, next_: Frame, model: GraphModel) -> Frame:
         changes[name] = {**getattr(one, name), **getattr(next_, name)}
     changes["labels"] = {key: text for key, text in changes["labels"].items() if key in changes["active"]}
     return one.but(
-        **{**changes, "notes": changes["notes"][:20]},
-        count=count,
-        caption=say("group_step", name=node.symbol, what=node.name, n=count),
-        alarms=(*one.alarms, *next_.alarms)[:20],
+        **{**changes, "notes": changes["notes"][:20]}, count=count,
+        caption=say("group_step", name=node.symbol, what=node.name, n=count), alarms=(*one.alarms, *next_.alarms)[:20],
         hooks=(*one.hooks, *next_.hooks)[:20],
-    )
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -230,13 +221,8 @@ class Timeline:
 
         It includes every operation; ``FrameState.seen_in`` returns the part that a folded view shows.
         """
-        active: set[str] = set()
-        done: set[str] = set()
-        bad: set[str] = set()
-        freed: set[str] = set()
-        labels: dict[str, str] = {}
-        leaves: dict[str, LeafState] = {}
-        edge_tiles: dict[str, int] = {}
+        active, done, bad, freed = set[str](), set[str](), set[str](), set[str]()
+        labels, leaves, edge_tiles = dict[str, str](), dict[str, LeafState](), dict[str, int]()
         shown = self.scene_at(index) if scene < 0 else scene
         for frame in self.frames[: max(index, 0)]:
             if frame.scene != shown:
@@ -322,10 +308,7 @@ class Timeline:
     @cached_property
     def ledger(self) -> list[tuple[int, str, LedgerRow]]:
         """(pass, leaf, its row as it was at the end of that pass), in order."""
-        rows: dict[tuple[int, str, int], LedgerRow] = {}
-        for frame in self.frames:
-            for key, row in frame.ledger.items():
-                rows[frame.backward, key, frame.scene] = row
+        rows = {(f.backward, key, f.scene): row for f in self.frames for key, row in f.ledger.items()}
         return [(n, self.scenes[scene].entire.by_id[key].name, row) for (n, key, scene), row in rows.items()]
 
 

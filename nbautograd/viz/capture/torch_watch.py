@@ -464,8 +464,6 @@ def _is_inside(name: str) -> bool:
 
 def _place(frame: Any) -> tuple[Any, int, int]:
     """The code outside of PyTorch that called the operation: its line and its instruction."""
-    name = frame.f_globals.get("__name__") or "torch"
-    while frame.f_back is not None and _is_inside(name):
+    while frame.f_back is not None and _is_inside(frame.f_globals.get("__name__") or "torch"):
         frame = frame.f_back
-        name = frame.f_globals.get("__name__") or "torch"
     return frame.f_code, frame.f_lineno, frame.f_lasti
