@@ -8,15 +8,11 @@ import shutil
 import subprocess
 import tempfile
 import xml.etree.ElementTree as ElementTree
-from typing import TYPE_CHECKING
 
 from nbautograd._engine.base.installing import command
 from nbautograd._engine.base.process_group import end_group
 from nbautograd.viz.escape import clean
 from nbautograd.viz.read.model import GraphModel, Node
-
-if TYPE_CHECKING:
-    from nbautograd.viz.read.model import GraphModel
 
 __all__ = ["dot_svg", "label_lines", "program", "run", "to_dot", "to_mermaid"]
 

@@ -255,7 +255,6 @@ class _Grid:
         return box.x + box.width * (side == "right"), box.y + box.height / 2 + shift
 
     def box(self, key: str) -> Box:
-        """The box of a node in the drawing."""
         if key in self.stack:
             return self.stack[key]
         block = self.blocks[self.loop.place[key] + 1]
@@ -353,7 +352,6 @@ class _Grid:
         return [_line([*self.way_up(key), (end, self.heights[key])]) for key, end in ends.items()]
 
     def headings(self) -> list[tuple[Point, str]]:
-        """Return the heading of each step, above its column."""
         columns = zip(self.loop.names, self.blocks[1:-1], strict=True)
         return [((round(block.x + block.width / 2, 1), MARGIN_PX + 6), name) for name, block in columns]
 
