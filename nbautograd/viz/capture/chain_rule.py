@@ -52,8 +52,7 @@ class ChainStep:
 
     edge: str
     kind: str
-    """The way the gradient enters: ``diagonal``, ``matrix``, ``outer``, ``move`` or ``other`` (see
-    ``read.jacobians``)."""
+    """The gradient's way in: ``diagonal``, ``matrix``, ``outer``, ``move`` or ``other`` (see ``read.jacobians``)."""
     upstream_name: str
     sent_name: str
     local: list[Mark]
@@ -147,11 +146,7 @@ def chain_step(
     model: GraphModel, edge: Edge, live: Any, formula: Formula, names: tuple[str, str], came: Arrival, sent: Reading,
     pool: Readings,
 ) -> ChainStep:  # fmt: skip
-    """Return the step along one edge, by one of the formulas of its input.
-
-    :param live: the node at which it ends.
-    :param names: of the gradient that came, and of the one that was sent.
-    """
+    """Return the step along an edge that ends at ``live``, by a formula; ``names``: of gradients that came and went."""
     gradients = list(came.values.values())
     local = local_derivative(live, formula, came.values, sent.value, came.known, came.count, pool.work, came.declared)
     shape, went = tuple(gradients[0].shape), tuple(sent.value.shape)
@@ -352,9 +347,7 @@ def _of_kind(kind: str, permutes: bool, shown: bool) -> str:
 
 
 def pair_of(model: GraphModel, key: str) -> str:
-    """Return the name of the only operation that uses the result of a log-softmax: with a loss after it, the two are
-    one.
-    """
+    """Return the name of the only operation that uses the result of a log-softmax: with a loss, the two are one."""
     results = {key} | {edge.dst for (src, _), edge in model.results.items() if src == key}
     users = {edge.dst for edge in model.flows.values() if edge.src in results}
     return model.by_id[users.pop()].name if len(users) == 1 else ""

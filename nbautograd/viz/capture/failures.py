@@ -250,10 +250,7 @@ def operand_names(model: GraphModel, key: str) -> dict[str, str]:
 
 
 def first_bad(node: Any, incoming: Any, sent: Any, names: Mapping[str, str]) -> str:
-    """Find the first element that is not finite, and its inputs; return nothing if they are unknown.
-
-    :param names: the user's names of the operands.
-    """
+    """Find the first element that is not finite, and its inputs by the user's names; return nothing if unknown."""
     try:
         array = values.host(sent)
         index = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])

@@ -189,11 +189,7 @@ VANISHED = -99.0
 
 
 class Reading:
-    """The facts that steps show of a value, each found out when it is first asked for.
-
-    :param value: an array, or what else a gradient is.
-    :param tiles: of the recording.
-    """
+    """The facts that steps show of a value, such as an array, each found out when it is first asked for."""
 
     def __init__(self, value: Any, tiles: Readings) -> None:
         self.value, self.tiles = value, tiles

@@ -78,10 +78,7 @@ class Replay:
             return False
 
     def nudged(self, leaf: str, place: int, value: float) -> dict[str, dict[str, list[float]]] | None:
-        """All values, and the gradients of the leaves, with one element of a leaf changed, by the ids of boxes.
-
-        None where that cannot be computed.
-        """
+        """All values and the gradients of the leaves, by ids of boxes, with one element changed; None if that fails."""
         if leaf not in self.leaves or not 0 <= place < self.leaves[leaf].size or not self.agrees:
             return None
         changed = self.leaves[leaf].copy(order="K")

@@ -230,10 +230,7 @@ class Joints:
 
 
 def waiting(model: GraphModel, leaves: Mapping[str, LeafState]) -> dict[str, LeafState]:
-    """Return the states of leaves and joints, and of joints without a gradient so far.
-
-    :param model: as it is drawn, perhaps folded.
-    """
+    """Return the states of leaves and joints in a drawn graph, and of joints without a gradient so far."""
     return {**Joints(model.entire).states(model.by_id), **leaves}
 
 
@@ -294,9 +291,7 @@ def text_of(total: Tile | None) -> str:
 def sums_in_view(
     model: GraphModel, labels: Mapping[str, str], edge_tiles: Mapping[str, int], tiles: Sequence[Tile]
 ) -> tuple[dict[str, str], dict[str, int], Sequence[Tile], dict[str, int]]:
-    """Return labels and tiles of a folded view, whose lines represent several edges, and the number of gradients per
-    line.
-    """
+    """Return labels and tiles of a folded view, whose lines are several edges, and the number of gradients per line."""
     known = dict(enumerate(tiles))
     shown = {model.stands.get(key, key): text for key, text in labels.items()}
     numbers = {model.stands.get(key, key): number for key, number in edge_tiles.items()}

@@ -261,10 +261,7 @@ class Timeline:
         return states
 
     def label_texts(self, scene: int, model: GraphModel) -> dict[str, str]:
-        """For each edge of ``model``, a view of this scene: the longest text that it will carry.
-
-        Where it carries a tile, that is no text.
-        """
+        """For each edge of ``model``, a view of this scene: the longest text that it will carry; a tile is no text."""
         longest: dict[str, str] = dict.fromkeys(model.mixed, "")
         without = set(longest)
         for frame in self.frames:
@@ -338,10 +335,7 @@ class ForwardPass:
 
 
 def forward_pass(model: GraphModel, *, by_group: bool = False) -> ForwardPass:
-    """The forward pass of a graph whose nodes are alive.
-
-    :param by_group: merge consecutive operations of a closed group into one step, for very large graphs.
-    """
+    """The forward pass of a graph whose nodes are alive; ``by_group``, a closed group's operations are one step."""
     whole = model.entire
     if by_group:
         drawn = filter(None, (model.stands.get(key, key) for key in whole.order))
@@ -358,10 +352,7 @@ def forward_pass(model: GraphModel, *, by_group: bool = False) -> ForwardPass:
 
 
 def columns(trace: Any) -> Columns | None:
-    """Return the part of the line that called an operation, or None if unknown.
-
-    For an expression on several lines, return the part on its first line.
-    """
+    """Return the part of the line, or of the first of several, that called an operation; None if it is unknown."""
     line, last, start, stop = place_of(trace) or (None, None, None, None)
     if line is None or line != trace.lineno:
         return None

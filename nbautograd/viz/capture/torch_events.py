@@ -200,10 +200,7 @@ def _several(given: Any) -> list[Any]:
 
 
 def _observed(func: Any, given: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Run a pass, and notify its observers.
-
-    :param given: the name of the function's parameter for the gradients that the pass starts with.
-    """
+    """Run a pass, and notify its observers; ``given`` is the parameter of the gradients that the pass starts with."""
     try:
         known = inspect.signature(func).bind(*args, **kwargs).arguments
         tensors = _several(next(iter(known.values())))

@@ -17,7 +17,6 @@ __all__ = ["Rests"]
 class Rests:
     """Takes a watch off where it has nothing to note; ``end`` puts everything back.
 
-    :param torch: PyTorch.
     :param rest: takes the watch off; returns whether it was on.
     :param resume: puts it on again.
     :param written: called with each parameter that an optimizer has written to.

@@ -199,10 +199,7 @@ class TorchWatch:
         return result
 
     def noted(self, parameters: Parameters, args: tuple[Any, ...], kwargs: dict[str, Any], deep: int = 2) -> Any:
-        """Run it, and note it.
-
-        :param deep: the number of calls between the caller and this one, which is the frame at 0.
-        """
+        """Run it, and note it; the caller's frame is the one at ``deep``, where this one is at 0."""
         noted = None
         sequence = self.peek()
         if (sequence != self.sequence or self.helped) and threading.get_ident() == self._thread:
@@ -266,10 +263,7 @@ class TorchWatch:
         self.waiting[sequence] = [NotedCall(None, [], arguments, _place(frame), protocol.current_scope())]
 
     def _written(self, tensor: Any, frame: Any, more: int = 0) -> None:
-        """Note where a tensor was written to: an error of a backward pass may ask.
-
-        :param more: what is still to be added to its version.
-        """
+        """Note where a tensor was written to, for errors of a pass; ``more`` is still to be added to its version."""
         if isinstance(tensor, self._torch.Tensor):
             code, line, _ = _place(frame)
             writes.append((weakref.ref(tensor), tensor._version + more, code.co_filename, line))

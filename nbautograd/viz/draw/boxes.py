@@ -69,10 +69,7 @@ def grids_of(
 def measure(
     model: GraphModel, states: Mapping[str, Sequence[LeafState]] | None = None, grids: Mapping[str, Grid] | None = None,
 ) -> dict[str, tuple[float, float]]:  # fmt: skip
-    """The size of each node's box, wide enough for every state that a leaf will be in.
-
-    :param grids: of the tiles in boxes; by default those that are known from the graph.
-    """
+    """The size of each node's box, wide enough for every state of a leaf; ``grids`` are by default the graph's."""
     grids = grids_of(model, states) if grids is None else grids
     texts = texts_of(model)
     return {node.id: _size(node, texts[node.id], (states or {}).get(node.id, ()), grids) for node in model.nodes}

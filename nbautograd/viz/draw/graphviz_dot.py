@@ -22,10 +22,7 @@ _MARKUP = re.compile(r'[#&<>"`]')
 
 
 def to_mermaid(model: GraphModel, direction: str = "LR") -> str:
-    """Return the source of a Mermaid flowchart; every label is text, never markup, and ids are our own.
-
-    :param direction: ``"LR"`` or ``"TB"``.
-    """
+    """Return the source of a Mermaid flowchart, LR or TB; every label is text, never markup, and ids are our own."""
     names = {node.id: f"n{number}" for number, node in enumerate(model.nodes)}
     lines = [f"flowchart {direction}"]
     for node in model.nodes:

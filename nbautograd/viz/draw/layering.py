@@ -64,18 +64,14 @@ class LayeredGraph:
                     self.join(src, dst)
                 continue
             while len(trunk) < steps:
-                bend = self.add_bend(self.layer[src] + len(trunk))
+                bend = len(self.layer)
+                self.layer.append(self.layer[src] + len(trunk))
+                self.thickness.append(BEND_WIDTH_PX)
+                self.before.append([])
+                self.after.append([])
                 self.join(trunk[-1], bend)
                 trunk.append(bend)
             self.join(trunk[steps - 1], dst)
-
-    def add_bend(self, layer: int) -> int:
-        """A dummy node in a layer."""
-        self.layer.append(layer)
-        self.thickness.append(BEND_WIDTH_PX)
-        self.before.append([])
-        self.after.append([])
-        return len(self.layer) - 1
 
     def join(self, u: int, v: int) -> None:
         """Make u and v, which are in successive layers, neighbors."""
@@ -89,10 +85,7 @@ class LayeredGraph:
 
 
 def assign_layers(count: int, edges: Sequence[tuple[int, int]]) -> list[int]:
-    """The layer of each node: the longest distance to a sink, counted from the other end, in topological order.
-
-    :raises ValueError: the graph has a cycle.
-    """
+    """Return the longest distance of each node to a sink, counted from the other end; raise ValueError for a cycle."""
     sources: list[list[int]] = [[] for _ in range(count)]
     users = [0] * count  # in-degree, counted from the sinks
     for src, dst in edges:

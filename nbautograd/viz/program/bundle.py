@@ -62,10 +62,7 @@ class Definition:
 
 @functools.cache
 def definition(key: Key) -> Definition:
-    """The definition of a name.
-
-    :raises NotBundled: it has none in the source.
-    """
+    """Return the definition of a name; raise NotBundled if it has none in the source."""
     module, name = key
     value = getattr(sys.modules.get(module), name, None)
     if inspect.isclass(value) and issubclass(value, BaseException) and module == f"{PACKAGE}.errors":
@@ -300,10 +297,7 @@ class Bundle:
     """The import that binds each name."""
 
     def name(self, module: str, name: str) -> str:
-        """The name in the program of ``name`` of ``module``; its source is copied if that is not done yet.
-
-        :raises NotBundled: its source is unavailable.
-        """
+        """Return the program's name for ``name`` of ``module``, and copy its source; raise NotBundled without it."""
         return self._name(resolved(module, name))
 
     def imported(self, module: str, name: str, is_body: bool) -> str:

@@ -25,8 +25,7 @@ __all__ = [
 ]  # fmt: skip
 
 READABLE, OTHERWISE, EXACT, PLAIN = "readable", "otherwise", "exact", "plain"
-"""The ways to write an expression: as NumPy users would, in one of two ways; with bodies in the place of operations;
-with calls of those."""
+"""Ways to write an expression: as NumPy users would (two of them), with bodies in place of operations, with calls."""
 
 
 FORMS: dict[str, tuple[str, ...]] = {
@@ -132,10 +131,7 @@ class Expressions:
         return self.known(key, operands, style, write)
 
     def formula(self, text: str, op: OpSchema, operands: Mapping[str, Operand], style: str, dtype: Any) -> ast.expr:
-        """A formula of an operation's declaration.
-
-        :param dtype: the dtype of the computation.
-        """
+        """A formula of an operation's declaration, for a computation in a dtype."""
         key = _key((op.body, text, style, dtype), operands)
 
         def write() -> Any:

@@ -71,10 +71,7 @@ class Folded:
         return lines
 
     def computed(self, scope: Mapping[str, Any]) -> list[Any]:
-        """The gradients of the leaves.
-
-        :param scope: the functions, modules and stored arrays of the program.
-        """
+        """Compute the gradients of the leaves in a scope of functions, modules and stored arrays."""
         names = dict(scope)
         lines = ["def backward():", *textwrap.indent("\n".join(self.body()), "    ").split("\n")]
         main = "\n".join([*lines, f"    return [{', '.join(self.results)}]", ""])
@@ -105,9 +102,7 @@ class _SharedBlock:
         """The backward pass: inner segments, and the lines outside of them."""
 
     def begin(self, siblings: list[_SharedBlock]) -> None:
-        """Take the operations before a loop for its first step, if there are as many: it often begins with something
-        else, so that it is not seen to be one.
-        """
+        """Take the operations before a loop for its first step, if there are as many: it often begins differently."""
         first = self.children[0]
         at = len(siblings) - 1
         while at and siblings[at - 1].start >= first.start - (first.stop - first.start):

@@ -59,10 +59,7 @@ class Roller:
         return self.counters[depth]
 
     def roll(self, steps: Sequence[list[Statement]], *, ahead: bool) -> list[Statement]:
-        """The statements of all steps, with as many of them as possible in a loop.
-
-        :param ahead: the first step runs first.
-        """
+        """The statements of all steps, as many as possible in a loop; if ``ahead``, the first step runs first."""
         count = len(steps)
         known = self.index.variables, self.families
         enough = steps if count >= MIN_STEPS else []

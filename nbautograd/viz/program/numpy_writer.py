@@ -422,10 +422,7 @@ def write_later(
 
 
 def written(graph: Graph, gradient: Any, choices: Choices, *, named_only: bool = False) -> NumpyWriter:
-    """The lines of the NumPy program.
-
-    :param named_only: to be read: the functions that they call are not taken over.
-    """
+    """The lines of the NumPy program; ``named_only``, to be read, it takes over no functions that they call."""
     writer = NumpyWriter(graph, None if gradient is None else getattr(gradient, "_a", gradient), choices)
     writer.bundle.named_only = named_only
     writer.write()

@@ -361,10 +361,7 @@ Value = str | int | Place
 
 
 class Form:
-    """A statement with its leaves: variables and whole numbers, which may differ from step to step.
-
-    :ivar shape: the part that must be equal in each.
-    """
+    """A statement with its leaves: variables and whole numbers, which may differ from step to step."""
 
     def __init__(self, statement: Statement, variables: Collection[str], families: Collection[str]) -> None:
         self.statement = statement
@@ -382,7 +379,7 @@ class Form:
             self.values += reader.values
         for leaf in self.leaves:
             self.targets.append(isinstance(leaf, ast.Name) and isinstance(leaf.ctx, ast.Store) and leaf.id in own)
-        self.shape = tuple(shape)
+        self.shape = tuple(shape)  # what must be equal in each step
 
     def written(self, leaves: Iterable[ast.expr | None], kind: str) -> ast.stmt:
         """Return the statement with other leaves, where they are not None, and with its term of a kind."""

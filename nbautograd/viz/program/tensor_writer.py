@@ -278,9 +278,7 @@ class TensorWriter:
         return operands
 
     def term(self, call: Call, slot: int, value: Any) -> ast.expr:
-        """Return the gradient that a node sends to one of its inputs: by its formula, or by the library's own
-        derivative.
-        """
+        """Return the gradient that a node sends to an input: by its formula, or by the library's own derivative."""
         if not call.op.lists:
             try:
                 return self.checked(call, self.formula(call, call.op.inputs[slot], value), [value])

@@ -153,10 +153,7 @@ class Variables:
         return Operand(ast.Name(name, ast.Load()), self.values[name])
 
     def add_results(self, operands: dict[str, Operand], call: Call, wide: bool = False) -> list[Operand]:
-        """Add ``g`` and ``result``, lists for an operation with several results; return the operands in them.
-
-        :param wide: half precision in float32.
-        """
+        """Add ``g`` and ``result``, or lists of several; return their operands, ``wide`` ones in float32."""
         gradients = [self.named(self.gradient.get(value)) for value in call.results]
         results = [self.named(self.variable[value]) for value in call.results]
         for operand in (*gradients, *results) if wide else ():
