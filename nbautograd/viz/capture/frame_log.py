@@ -100,12 +100,9 @@ class FrameLog:
         """Find whether the step of an operation will be joined with the last one, which a group stands for."""
         scene, last = self.drawn, self.frames[-1] if self.frames else None
         drawn = scene.stands.get(key, "")
-        here = drawn, "op", self.scene, number
-        self.is_inner = (
-            last is not None
-            and here == (last.node, last.kind, last.scene, last.backward)
-            and (self.is_large and scene.by_id[drawn].kind == "group")
-        )
+        before = (last.node, last.kind, last.scene, last.backward) if last is not None else None
+        alike = before == (drawn, "op", self.scene, number)
+        self.is_inner = alike and self.is_large and scene.by_id[drawn].kind == "group"
         if not self.is_inner and self.owed:
             self.settle()
 

@@ -225,9 +225,7 @@ class Reading:
         """log10 of the root mean square, ``VANISHED`` for zeros; None if it is not finite or cannot be read."""
         try:
             array = values.host(self.value, values.MAX_SUMMARY_ELEMENTS)
-            if array.size == 1:
-                return _log10(abs(complex(array.item())))
-            return _size(array)
+            return _log10(abs(complex(array.item()))) if array.size == 1 else _size(array)
         except Exception:
             return None
 

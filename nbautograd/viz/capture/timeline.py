@@ -152,8 +152,7 @@ def _drawn(frame: Frame, model: GraphModel) -> dict[str, Any]:
     """Return what a frame has of nodes and edges by the ids under which ``model`` draws them."""
     changes: dict[str, Any] = {}
     for name in ("active", "received", "bad", "freed"):
-        drawn = [model.stands.get(key, key) for key in getattr(frame, name)]
-        changes[name] = tuple(dict.fromkeys(filter(None, drawn)))
+        changes[name] = tuple(dict.fromkeys(filter(None, [model.stands.get(key, key) for key in getattr(frame, name)])))
     for name in ("labels", "sizes", "tiles"):
         own = getattr(frame, name).items()
         changes[name] = {key: value for k, value in own if (key := model.stands.get(k, k))}

@@ -39,11 +39,9 @@ class Parameters:
 
     def __init__(self, function: Any) -> None:
         schema = function._schema
-        self.of = function
+        self.of, self.name = function, schema.name
         self.run = function._op if type(function).__name__ == "OpOverload" else function
-        self.name = schema.name
-        self.writes = schema.name.endswith("_")
-        self.helps = schema.name in HELPERS
+        self.writes, self.helps = schema.name.endswith("_"), schema.name in HELPERS
         self.names = [parameter(argument.name) for argument in schema.arguments]
         self.defaults = [one.default_value if one.has_default_value() else None for one in schema.arguments]
 

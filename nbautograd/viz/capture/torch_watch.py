@@ -67,13 +67,11 @@ class TorchWatch:
         self.troubles = 0
         self._copies: dict[int, tuple[Any, ...]] = {}  # by id() of the tensor
         self._mode: Any = None
-        self._on = False
-        self.full: int | None = None  # the sequence number at which notes stopped because the limit was reached
-        self._hooks: list[Any] = []
-        self._scopes: list[Any] = []
         self._rests: Any = None
-        self._thread = 0
         self._torch: Any = None
+        self._on, self._thread = False, 0
+        self.full: int | None = None  # the sequence number at which notes stopped because the limit was reached
+        self._hooks, self._scopes = list[Any](), list[Any]()
         self.sequence = -1
         self.helped = False  # True if the last operation may only prepare the operation of the last node
 
@@ -227,15 +225,10 @@ class TorchWatch:
             return None
         wanted, tensor_class = False, self._torch.Tensor
         for value in (*args, *kwargs.values()) if kwargs else args:
-            if isinstance(value, tensor_class):
-                if value.requires_grad:
+            for one in value if isinstance(value, (list, tuple)) else (value,):
+                if isinstance(one, tensor_class) and one.requires_grad:
                     wanted = True
-                    self.met(value)
-            elif isinstance(value, (list, tuple)):
-                for one in value:
-                    if isinstance(one, tensor_class) and one.requires_grad:
-                        wanted = True
-                        self.met(one)
+                    self.met(one)
         if not wanted or not self._affordable():
             return None
         given = [self._about(value) for value in args]
@@ -330,11 +323,7 @@ class TorchWatch:
                 return
         assert noted.parameters is not None
         self._conclude(noted, tensors)
-        waiting = self.waiting.get(sequence)
-        if waiting is None:
-            self.waiting[sequence] = [noted]
-        else:
-            waiting.append(noted)
+        self.waiting.setdefault(sequence, []).append(noted)
         if noted.parameters.writes:  # a written tensor may have been copied in between, with a node
             self.waiting.setdefault(sequence - 1, []).append(noted)
         self.helped = noted.parameters.helps

@@ -205,10 +205,8 @@ def _bindings(module: str) -> dict[str, ast.stmt]:
         if isinstance(statement, ast.If) and ast.unparse(statement.test) == "TYPE_CHECKING":
             continue
         for name in _bound(statement):
-            if isinstance(statement, ast.AugAssign) and name in bindings:  # both belong to the definition
-                bindings[name] = ast.If(ast.Constant(True), [bindings[name], statement], [])
-            else:
-                bindings[name] = statement
+            is_more = isinstance(statement, ast.AugAssign) and name in bindings  # both belong to the definition
+            bindings[name] = ast.If(ast.Constant(True), [bindings[name], statement], []) if is_more else statement
     return bindings
 
 

@@ -443,9 +443,7 @@ def _narrow(a: Any, dtype: Any) -> Any:
 def _all_same(value: Any, expected: Any) -> bool:
     if isinstance(expected, (list, tuple)):
         return isinstance(value, (list, tuple)) and len(value) == len(expected) and all(map(_all_same, value, expected))
-    if expected is None:
-        return True
-    return same(value, expected)
+    return expected is None or same(value, expected)
 
 
 def _ordered(tree: ast.expr, value: Any, expected: Any) -> ast.expr | None:

@@ -83,17 +83,11 @@ class Program:
         results = ", ".join(f"{_plain(label)!r}: {gradient}" for (label, _), gradient in pairs)
         load = f"data = np.load(Path(__file__).with_name({data!r}))\n" if self.stored else ""
         parts += [
-            "",
-            "@torch.no_grad()" if self.library == "torch" else '@np.errstate(all="ignore")',
-            "def backward():",
-            '    """Return the gradients of the leaves, by name."""',
+            "\n@torch.no_grad()" if self.library == "torch" else '\n@np.errstate(all="ignore")',
+            'def backward():\n    """Return the gradients of the leaves, by name."""',
             textwrap.indent(f"{load}{self.body}\nreturn {{{results}}}", "    "),
-            "",
-            "",
-            'if __name__ == "__main__":',
-            "    for name, gradient in backward().items():",
-            '        print(f"{name}.grad = {gradient}")',
-            "",
+            '\n\nif __name__ == "__main__":\n    for name, gradient in backward().items():',
+            '        print(f"{name}.grad = {gradient}")\n',
         ]
         return "\n".join(parts)
 

@@ -116,10 +116,7 @@ class Statement:
         match self.tree:
             case ast.Assign([ast.Name(name)]):  # the common case
                 return {name: None}
-        if isinstance(self.tree, ast.Assign):
-            targets = self.tree.targets
-        else:
-            targets = [self.tree.target] if isinstance(self.tree, ast.AugAssign) else []
+        targets = getattr(self.tree, "targets", [getattr(self.tree, "target", None)])
         parts = [part for target in targets for part in (target.elts if isinstance(target, ast.Tuple) else [target])]
         return {name: None for name in map(_base, parts) if name}
 
@@ -258,7 +255,7 @@ class Index:
         return any(statement not in inside for statement in self.uses.get(name, ()))
 
 
-def _base(target: ast.expr) -> str:
+def _base(target: ast.expr | None) -> str:
     """The variable that a target is, or is an element of; a loop in a loop makes elements of elements."""
     while isinstance(target, ast.Subscript):
         target = target.value

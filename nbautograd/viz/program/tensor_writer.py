@@ -358,9 +358,7 @@ class _Words(ast.NodeTransformer):
                     return substituted(parsed(TENSOR_FORMS["sum_along"]), arguments)  # type: ignore[no-any-return]
                 return self.number(node)
             node.args = [self.visit(part) for part in node.args]
-            if op.name.startswith("along_"):
-                return node.args[0]
-            return self.call(op, node)
+            return node.args[0] if op.name.startswith("along_") else self.call(op, node)
         self.generic_visit(node)
         return node
 
