@@ -312,12 +312,11 @@ class Recorder:
         if changed and len(self.open.receives) == 1:  # the formula gets the gradient that the hook returned
             name, came = self.open.receives[0]
             went = self.log.pool.read(event.after)
-            passed = dict.fromkeys(self.open.received, went.label)  # and what goes on along the edge
-            tiles = dict.fromkeys(self.open.received, went.tile)
+            received = self.open.received  # and it goes on along the edge
             self.open = self.open.but(
                 receives=((name, f"{came} → {went.text}"),),
-                labels={**self.open.labels, **passed},
-                tiles={**self.open.tiles, **tiles},
+                labels=self.open.labels | dict.fromkeys(received, went.label),
+                tiles=self.open.tiles | dict.fromkeys(received, went.tile),
             )
 
     def _on_Accumulated(self, event: protocol.Accumulated) -> None:  # noqa: N802

@@ -63,16 +63,15 @@ def to_dot(model: GraphModel, direction: str = "LR") -> str:
     drawn = graphviz.Digraph("autograd", graph_attr={"rankdir": direction, "bgcolor": "white"})
     drawn.attr("node", fontname="Helvetica", fontsize="11", shape="box", style="filled")
     drawn.attr("edge", color="#8c98a4", arrowsize="0.7")
-    fills = {"leaf": "#eaf3fd", "output": "#f4efff", "tensor": "#ffffff"}
+    plain = {"fillcolor": "#f6f8fa"}
+    looks = {
+        "leaf": {"fillcolor": "#eaf3fd"}, "output": {"fillcolor": "#f4efff"}, "tensor": {"fillcolor": "#ffffff"},
+        "op": plain | {"style": "rounded,filled"}, "group": plain | {"peripheries": "2"},
+        "constant": {"shape": "plaintext", "style": ""},
+    }  # fmt: skip
     for node in model.nodes:
-        looks = {"fillcolor": fills.get(node.kind, "#f6f8fa")}
-        if node.kind == "op":
-            looks["style"] = "rounded,filled"
-        elif node.kind == "group":
-            looks["peripheries"] = "2"
-        elif node.kind == "constant":
-            looks = {"shape": "plaintext", "style": ""}
-        drawn.node(node.id, label="\\n".join(map(_dot_text, label_lines(node))), **looks)
+        label = "\\n".join(map(_dot_text, label_lines(node)))
+        drawn.node(node.id, label=label, **looks.get(node.kind, plain))
     for edge in model.edges:
         drawn.edge(edge.src, edge.dst)
     return str(drawn.source)

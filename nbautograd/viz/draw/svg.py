@@ -42,7 +42,7 @@ MARKERS = [
 
 
 def draw(
-    model: GraphModel, places: Layout | None = None, state: FrameState | None = None, *, direction: str = "LR",
+    model: GraphModel, places: Layout | None = None, state: FrameState | None = None, *,
     description: str = "", grids: Mapping[str, Grid] | None = None, painted: bool = True, bare: bool = False,
 ) -> str:  # fmt: skip
     """The SVG text of a graph.
@@ -55,7 +55,7 @@ def draw(
     :param bare: whether the boxes are without numbers that they have in other drawings.
     """
     grids = boxes.grids_of(model) if grids is None else grids
-    places = places or layout(model, boxes.measure(model, grids=grids), direction=direction)
+    places = places or layout(model, boxes.measure(model, grids=grids))
     state = state or FrameState()
     tiles = PictureTiles(model, state, grids, painted)
     return _Picture(model, places, state, description, tiles).text(bare)

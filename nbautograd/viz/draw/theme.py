@@ -56,11 +56,8 @@ DARK = {
 PATHS = ("leaf", "ochre", "out", "teal", "bad", "op")
 """The colors of paths; they repeat after the last."""
 
-_FROM_HOST = {
-    "bg": ("--jp-layout-color0", "--vscode-editor-background"),
-    "panel": ("--jp-layout-color0", "--vscode-editor-background"),
-}
-"""Settings that a player takes from the notebook around it, so that it matches."""
+_FROM_HOST = "var(--jp-layout-color0, var(--vscode-editor-background, {}))"
+"""The background that a player takes from the notebook around it, so that it matches."""
 
 SANS = (
     "system-ui, 'Segoe UI', 'Noto Sans', 'DejaVu Sans', 'Noto Sans CJK SC', 'PingFang SC', 'Microsoft YaHei', "
@@ -103,15 +100,10 @@ def css(selector: str = ".nb-player") -> str:
 
 
 def _rule(selector: str, colors: dict[str, str], scheme: str, follow: bool = False) -> str:
-    values = {name: _followed(name, color) if follow else color for name, color in colors.items()}
+    taken = ("bg", "panel") if follow else ()
+    values = {name: _FROM_HOST.format(color) if name in taken else color for name, color in colors.items()}
     properties = " ".join(f"--nb-{name}: {color};" for name, color in values.items())
     return f"{selector} {{ color-scheme: {scheme}; {properties} }}"
-
-
-def _followed(name: str, color: str) -> str:
-    for host in reversed(_FROM_HOST.get(name, ())):
-        color = f"var({host}, {color})"
-    return color
 
 
 def darkened(svg: str) -> str:

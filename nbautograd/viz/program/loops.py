@@ -102,8 +102,7 @@ class _Own:
     """
 
     def __init__(self, names: tuple[str | None, ...]) -> None:
-        self.names = names
-        self.name = next(filter(None, names))
+        self.names, self.name = names, next(filter(None, names))
         self.place: int | None = None
         self.others: dict[int, str] = {}
 

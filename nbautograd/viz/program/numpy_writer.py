@@ -178,8 +178,7 @@ class NumpyWriter(Variables):
 
     def compare(self, call: Call, value: Any) -> None:
         """Raise if a result differs from the recorded one."""
-        recorded = call.recorded
-        first = value[0] if call.op.many else value
+        recorded, first = call.recorded, value[0] if call.op.many else value
         if recorded is not None and isinstance(first, (np.ndarray, np.generic)) and not same_elements(recorded, first):
             raise refuse(
                 call.node,
@@ -352,8 +351,7 @@ class NumpyWriter(Variables):
             self.fresh[name] = isinstance(value, np.generic) or (value.base is None and not held)
         else:
             before = self.values[name]
-            total = before + value
-            text = self.text(tree)
+            total, text = before + value, self.text(tree)
             lies_alike = isinstance(before, np.generic) or LAYOUT(total) == LAYOUT(before)
             added = f"{name} += {text}" if self.fresh[name] and lies_alike else f"{name} = {name} + {text}"
             self.lines.append(Line(added, call.name, BACKWARD, name=name, **about))
@@ -369,10 +367,8 @@ class NumpyWriter(Variables):
             if gradient is None:
                 continue
             name = self.results[leaf] = self.names.new(f"{self.variable[leaf]}_grad")
-            held = leaf.tensor.grad
-            value = self.values[gradient]
-            what = f"{leaf.name}.grad"
-            own = leaf.array.dtype
+            held, value = leaf.tensor.grad, self.values[gradient]
+            what, own = f"{leaf.name}.grad", leaf.array.dtype
             if value.dtype != own and value.ndim > 1:
                 gradient, value = f"{gradient}.astype({dtype_text(own)})", value.astype(own)
             if held is None:
@@ -422,7 +418,7 @@ def write_later(
 
 
 def written(graph: Graph, gradient: Any, choices: Choices, *, named_only: bool = False) -> NumpyWriter:
-    """The lines of the NumPy program; ``named_only``, to be read, it takes over no functions that they call."""
+    """The NumPy program's lines; if ``named_only``, to be read: the functions that they call are not taken over."""
     writer = NumpyWriter(graph, None if gradient is None else getattr(gradient, "_a", gradient), choices)
     writer.bundle.named_only = named_only
     writer.write()

@@ -135,12 +135,10 @@ def write(
             writer.choices.changed = False
             writer = written(read(root, name_of, tensor_name, tape), gradient, writer.choices)
     graph = writer.graph
-    leaves = [leaf for leaf in graph.leaves if leaf in writer.results]
-
     if library == "torch":
         tensors = TensorWriter(writer)
         tensors.write()
-        results = [(leaf.name, f"{writer.variable[leaf]}.grad") for leaf in leaves]
+        results = [(leaf.name, f"{writer.variable[leaf]}.grad") for leaf in writer.results]
         return Program(
             graph.root.name, tensors.lines, helpers=VJP if tensors.uses_vjp else "", stored=writer.stored,
             results=results, library=library, needs="PyTorch, or nbautograd in its place",
@@ -150,7 +148,7 @@ def write(
     needs = "NumPy and SciPy" if "scipy" in functions else "NumPy alone"
     if any(line.startswith("from nbautograd") for line in writer.bundle.imports.values()):
         needs = "NumPy and nbautograd, of which it imports functions that have no source of their own"
-    results = [(leaf.name, writer.results[leaf]) for leaf in leaves]
+    results = [(leaf.name, gradient) for leaf, gradient in writer.results.items()]
     return Program(
         graph.root.name, writer.lines, imports=writer.bundle.imports.values(), helpers=functions, stored=writer.stored,
         results=results, needs=needs,
@@ -173,7 +171,7 @@ def _folded(
             gradients = program.computed({**scope, "data": writer.stored})
     except Exception:  # the flat program is known to be right
         return None
-    expected = [writer.values[writer.results[leaf]] for leaf in writer.graph.leaves if leaf in writer.results]
+    expected = [writer.values[name] for name in writer.results.values()]
     return program if all(map(alike, gradients, expected)) else None
 
 

@@ -101,8 +101,7 @@ class Variables:
 
     def data(self, value: Value, comment: str = "") -> None:
         """The line of a leaf or a constant."""
-        name = self.variable[value]
-        array = value.array
+        name, array = self.variable[value], value.array
         what = f"{array.dtype.name}, {tuple(array.shape)}" if array.size > 16 else ""
         about = ", ".join(filter(None, (comment, what)))
         self.add(name, self.array(array, name), array, DATA, about, origin=("array", array))
