@@ -161,13 +161,11 @@ def chain_step(
         pair = pair_of(model, edge.dst) if name.startswith("LogSoftmax") else ""
         story = story_of(name, formula.input, local.kind, local.permutes, pair, element is not None)
     upstream, *more = map(_TILE, came.gradients.values())
-    places: Any = local.places
-    is_moved = places is not None and places.shape != shape and places.size <= MAX_SIDE_CELLS**2
     return ChainStep(
         edge.id, local.kind, *names, formula.local, upstream, pool.add(local.factor),
         pool.add(local.product) if summed else -1, sent.tile, local.left, summed, element,
         "" if element is not None else _told(local, sent.value), story,
-        tuple(places.reshape(-1).tolist()) if is_moved else (),
+        () if local.places is None or local.places.shape == shape else _places(local.places),
         local.terms, tuple(more),
     )  # fmt: skip
 
@@ -183,6 +181,10 @@ def _told(derivative: LocalDerivative, sent: Any) -> str:
     if not math.prod(values.shape(sent)):
         return "no_elements"
     return _UNKNOWN.get(derivative.unknown, "numbers_large")
+
+
+def _places(places: np.ndarray[Any, Any]) -> tuple[int, ...]:
+    return tuple(places.reshape(-1).tolist()) if places.size <= MAX_SIDE_CELLS**2 else ()
 
 
 def _element(local: LocalDerivative, came: Sequence[Any], sent: Any, summed: tuple[Any, ...]) -> Element | None:
