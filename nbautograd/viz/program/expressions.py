@@ -28,33 +28,30 @@ READABLE, OTHERWISE, EXACT, PLAIN = "readable", "otherwise", "exact", "plain"
 """Ways to write an expression: as NumPy users would (two of them), with bodies in place of operations, with calls."""
 
 
-FORMS: dict[str, tuple[str, ...]] = {
-    "zeros_of": ("np.zeros_like(input)",),
-    "conj": ("np.conjugate(input)",),
-    "where": ("np.where(condition, input, other)",),
-    "view": ("input.reshape(shape)",),
-    "unsafe_view": ("input.reshape(shape)",),
-    "reshape_copy": ("input.reshape(shape).copy()",),
-    "unsqueeze": ("np.expand_dims(input, dim)",),
-    "expand": ("np.broadcast_to(input, size)",),
-    "t": ("input.T",),
-    "transpose": ("input.swapaxes(dim0, dim1)",),
-    "permute": ("input.transpose(dims)",),
-    "cat_same": ("np.concatenate(tensors, axis=dim)",),
-    "stack_same": ("np.stack(tensors, axis=dim)",),
-    "clone": ("input.copy()",),
-    "mm": ("input @ mat2",),
-    "bmm": ("input @ mat2",),
-    "mv": ("input @ vec",),
-    "dot": ("input @ tensor",),
-    "vdot": ("np.vdot(input, other)",),
-    "outer_product": ("np.outer(input, vec2)",),
-    "addmm": ("mat1 @ mat2 + input",),
-    "addmv": ("mat @ vec + input",),
-    "move": ("input.astype(dtype)",),
-    "cast": ("input.astype(dtype)",),
-    "real": ("input.real.copy()",),
-    "imag": ("input.imag.copy()",),
+FORMS: dict[str, str] = {
+    "zeros_of": "np.zeros_like(input)",
+    "conj": "np.conjugate(input)",
+    "where": "np.where(condition, input, other)",
+    **dict.fromkeys(("view", "unsafe_view"), "input.reshape(shape)"),
+    "reshape_copy": "input.reshape(shape).copy()",
+    "unsqueeze": "np.expand_dims(input, dim)",
+    "expand": "np.broadcast_to(input, size)",
+    "t": "input.T",
+    "transpose": "input.swapaxes(dim0, dim1)",
+    "permute": "input.transpose(dims)",
+    "cat_same": "np.concatenate(tensors, axis=dim)",
+    "stack_same": "np.stack(tensors, axis=dim)",
+    "clone": "input.copy()",
+    **dict.fromkeys(("mm", "bmm"), "input @ mat2"),
+    "mv": "input @ vec",
+    "dot": "input @ tensor",
+    "vdot": "np.vdot(input, other)",
+    "outer_product": "np.outer(input, vec2)",
+    "addmm": "mat1 @ mat2 + input",
+    "addmv": "mat @ vec + input",
+    **dict.fromkeys(("move", "cast"), "input.astype(dtype)"),
+    "real": "input.real.copy()",
+    "imag": "input.imag.copy()",
 }
 """By operation: its form in NumPy, shorter to read than the body and of the same bits."""
 GUESSED: dict[str, tuple[str, ...]] = {
@@ -235,10 +232,9 @@ class _Writer(ast.NodeTransformer):
 
     def form(self, name: str) -> str:
         """Return NumPy's words for an operation; nothing if it has none in this style."""
-        forms = FORMS.get(name, ()) if self.style != PLAIN else ()
-        if self.is_readable:
-            forms = forms or GUESSED.get(name, ())
-        return forms[-1 if self.style == OTHERWISE else 0] if forms else ""
+        guessed = GUESSED.get(name, ("",)) if self.is_readable else ("",)
+        form = FORMS.get(name) or guessed[-1 if self.style == OTHERWISE else 0]
+        return form if self.style != PLAIN else ""
 
     def inlined(self, op: OpSchema, call: ast.Call, expression: ast.expr, in_body: bool = False) -> ast.expr | None:
         """The expression with the arguments of a call in it; None where that cannot be."""
