@@ -20,8 +20,8 @@ from nbautograd.viz.program.bundle import Bundle, NotBundled, module_of
 from nbautograd.viz.program.names import global_names, renamed
 
 __all__ = [
-    "EXACT", "OTHERWISE", "PLAIN", "READABLE", "Expressions", "Operand", "arguments_of", "formula_of", "own_call",
-    "with_metadata", "with_operands", "with_options",
+    "EXACT", "OTHERWISE", "PLAIN", "READABLE", "Expressions", "Operand", "arguments_of", "formula_of", "with_names",
+    "with_options", "with_shapes",
 ]  # fmt: skip
 
 READABLE, OTHERWISE, EXACT, PLAIN = "readable", "otherwise", "exact", "plain"
@@ -145,7 +145,7 @@ class Expressions:
             tree = write()
             if key is not None:
                 (self.written if self.calls or len(_shared) >= MAX_SHARED else _shared)[key] = tree
-        return with_operands(tree, operands, style)  # type: ignore[no-any-return]
+        return with_names(tree, operands, style)  # type: ignore[no-any-return]
 
 
 MAX_SHARED = 2000  # expressions
@@ -290,8 +290,9 @@ def own_call(op: OpSchema) -> ast.Call:
     return parsed(f"{op.name}({op.passed({})})")  # type: ignore[return-value]
 
 
-def arguments_of(op: OpSchema, call: ast.Call) -> dict[str, ast.expr] | None:
-    """Return the arguments of an operation's call by parameter, defaults included; None if they are not known."""
+def arguments_of(op: OpSchema, call: ast.Call | None = None) -> dict[str, ast.expr] | None:
+    """Return the arguments of a call, by default the own one, by parameter, defaults included; None if not known."""
+    call = own_call(op) if call is None else call
     count = len(op.positional)
     first, rest = call.args[:count], call.args[count:]
     arguments: dict[Any, ast.expr] = {keyword.arg: keyword.value for keyword in call.keywords}
@@ -318,10 +319,10 @@ _VARIABLE = "__variable__"
 def formula_of(text: str, operands: Mapping[str, Operand], is_complex: bool) -> Any:
     """Return a formula with its shapes and constant options put in, so that no false statement is written."""
     tree = parsed(text) if is_complex else without_conj(parsed(text))
-    return with_options(with_metadata(tree, operands), operands)
+    return with_options(with_shapes(tree, operands), operands)
 
 
-def with_metadata(tree: Any, operands: Mapping[str, Operand]) -> Any:
+def with_shapes(tree: Any, operands: Mapping[str, Operand]) -> Any:
     """Return a formula with the shape itself for ``input.shape``."""
 
     def change(part: Any) -> Any:
@@ -358,7 +359,7 @@ def _marked(tree: ast.expr) -> ast.expr:
     return rewritten(copied(tree), change)  # type: ignore[no-any-return]
 
 
-def with_operands(tree: Any, operands: Mapping[str, Operand], style: str) -> Any:
+def with_names(tree: Any, operands: Mapping[str, Operand], style: str = READABLE) -> Any:
     """Return a copy of a formula with the variables of the program, in which is decided what constants decide."""
     readable = style in (READABLE, OTHERWISE)
     trees = {name: o.short if readable and o.short is not None else o.tree for name, o in operands.items()}

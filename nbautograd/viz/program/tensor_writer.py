@@ -18,16 +18,7 @@ from nbautograd._engine.compiler.source import compiled, evaluated, parsed
 from nbautograd._engine.core.grad_mode import no_grad
 from nbautograd._engine.core.tensor import wrap
 from nbautograd.errors import ProgramError
-from nbautograd.viz.program.expressions import (
-    READABLE,
-    Operand,
-    arguments_of,
-    formula_of,
-    own_call,
-    with_metadata,
-    with_operands,
-    with_options,
-)
+from nbautograd.viz.program.expressions import Operand, arguments_of, formula_of, with_names, with_options, with_shapes
 from nbautograd.viz.program.graph import Call, refuse
 from nbautograd.viz.program.numpy_writer import NumpyWriter
 from nbautograd.viz.program.statements import BACKWARD, GRADS, Line
@@ -260,8 +251,8 @@ class TensorWriter:
         """The result of an operation."""
         operands = self.operands(call)
         try:
-            tree = _Words(operands, call.op.body.__module__).call(call.op, own_call(call.op))
-            return with_operands(tree, operands, READABLE)  # type: ignore[no-any-return]
+            tree = _Words(operands, call.op.body.__module__).call(call.op)
+            return with_names(tree, operands)  # type: ignore[no-any-return]
         except _Unknown:
             reason = f"PyTorch has no function that is {call.op.name}(): a program of NumPy has"
             raise refuse(call.node, reason) from None
@@ -294,7 +285,7 @@ class TensorWriter:
         operands = self.operands(call)
         base.add_results(operands, call)
         tree = formula_of(op.formulas[name], operands, value.dtype.kind == "c")
-        tree = with_operands(_Words(operands, op.body.__module__).visit(tree), operands, READABLE)
+        tree = with_names(_Words(operands, op.body.__module__).visit(tree), operands)
         return self.brought_back(tree, value)
 
     def brought_back(self, tree: ast.expr, value: Any) -> ast.expr:
@@ -318,7 +309,7 @@ class TensorWriter:
             listed.elts[slot] = ast.Name(v, ast.Load())
         else:
             operands[op.inputs[slot]] = Operand(ast.Name(v, ast.Load()), self.base.values[x])
-        body = with_operands(_Words(operands, op.body.__module__).call(op, own_call(op)), operands, READABLE)
+        body = with_names(_Words(operands, op.body.__module__).call(op), operands)
         gs = [self.base.gradient.get(output) or "None" for output in call.results]
         gs = gs[:1] if op.name in SINGLE else gs
         return parsed(f"vjp(lambda {v}: {ast.unparse(body)}, {x}, {', '.join(gs)})")
@@ -381,7 +372,7 @@ class _Words(ast.NodeTransformer):
             return node
         raise _Unknown(node.id)
 
-    def call(self, op: OpSchema, call: ast.Call) -> ast.expr:
+    def call(self, op: OpSchema, call: ast.Call | None = None) -> ast.expr:
         """A call of an operation in PyTorch's words."""
         form = TENSOR_FORMS.get(op.name)
         if form is None:
@@ -399,7 +390,7 @@ class _Words(ast.NodeTransformer):
             else Operand(part, None)
             for name, part in arguments.items()
         }  # fmt: skip
-        tree = with_metadata(parsed(form), known)
+        tree = with_shapes(parsed(form), known)
         tree = with_options(tree, {n: o for n, o in known.items() if not isinstance(o.tree, ast.List)})
         return substituted(tree, arguments)  # type: ignore[no-any-return]
 
