@@ -48,12 +48,7 @@ class Segment(Protocol):
 
 
 class Folded:
-    """A folded program.
-
-    :ivar functions: those that its statements call.
-    :ivar parts: the statements, by the part of the program that they are in.
-    :ivar results: the expression of each leaf's gradient.
-    """
+    """A folded program: its functions, its statements by part, and the expression of each leaf's gradient."""
 
     def __init__(self, functions: list[Function], parts: dict[str, list[Statement]], results: list[str]) -> None:
         self.functions, self.parts, self.results = functions, parts, results

@@ -45,11 +45,7 @@ class Names:
 
 
 class Variables:
-    """Names values, and writes their contents.
-
-    :ivar values: the value of each variable of the program.
-    :ivar stored: large arrays, by the names under which they are stored beside the program.
-    """
+    """Names values, each in ``values``, and writes their contents; large arrays are ``stored`` beside the program."""
 
     def __init__(self, graph: Graph, seed: Any = None) -> None:
         self.graph, self.seed = graph, seed
