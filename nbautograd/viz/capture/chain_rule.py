@@ -52,8 +52,7 @@ class ChainStep:
 
     edge: str
     kind: str
-    """The way the gradient enters: ``diagonal``, ``matrix``, ``outer``, ``move`` or ``other`` (see
-    ``read.jacobians``)."""
+    """The gradient's way in: ``diagonal``, ``matrix``, ``outer``, ``move`` or ``other`` (see ``read.jacobians``)."""
     upstream_name: str
     sent_name: str
     local: list[Mark]
@@ -106,13 +105,9 @@ class Arrival:
 
     @classmethod
     def at(
-        cls,
-        node: Any,
-        gradients: Sequence[Reading | None],
-        kept: Mapping[Any, Operands | None],
-        handles: Handles,
+        cls, node: Any, gradients: Sequence[Reading | None], kept: Mapping[Any, Operands | None], handles: Handles,
         told: bool = True,
-    ) -> Arrival:
+    ) -> Arrival:  # fmt: skip
         """Return the gradients that arrived at a node that is about to run.
 
         :param kept: what ``kept_before`` gave at the start of the pass.
@@ -148,54 +143,31 @@ def _kept(node: Any, handles: Handles) -> Operands:
 
 
 def chain_step(
-    model: GraphModel,
-    edge: Edge,
-    live: Any,
-    formula: Formula,
-    names: tuple[str, str],
-    came: Arrival,
-    sent: Reading,
+    model: GraphModel, edge: Edge, live: Any, formula: Formula, names: tuple[str, str], came: Arrival, sent: Reading,
     pool: Readings,
-) -> ChainStep:
-    """Return the step along one edge, by one of the formulas of its input.
-
-    :param live: the node at which it ends.
-    :param names: of the gradient that came, and of the one that was sent.
-    """
+) -> ChainStep:  # fmt: skip
+    """Return the step along an edge that ends at ``live``, by a formula; ``names``: of gradients that came and went."""
     gradients = list(came.values.values())
-    derivative = local_derivative(
-        live, formula, came.values, sent.value, came.known, came.count, pool.work, came.declared
-    )
+    local = local_derivative(live, formula, came.values, sent.value, came.known, came.count, pool.work, came.declared)
     shape, went = tuple(gradients[0].shape), tuple(sent.value.shape)
     summed: tuple[tuple[int, int], ...] = ()
-    if derivative.kind == DIAGONAL and jacobians.sums_over(formula.source):
-        wide = derivative.product.shape if derivative.product is not None else shape
+    if local.kind == DIAGONAL and jacobians.sums_over(formula.source):
+        wide = local.product.shape if local.product is not None else shape
         summed = tuple([(dim, wide[dim]) for dim in broadcast_dims(wide, went)]) if wide != went else ()
-    element = _element(derivative, gradients, sent.value, summed)
+    element = _element(local, gradients, sent.value, summed)
     story = ""
-    if derivative.unknown != "differs":  # else the sentence is about another computation
+    if local.unknown != "differs":  # else the sentence is about another computation
         name = model.by_id[edge.dst].name
         pair = pair_of(model, edge.dst) if name.startswith("LogSoftmax") else ""
-        story = story_of(name, formula.input, derivative.kind, derivative.permutes, pair, element is not None)
+        story = story_of(name, formula.input, local.kind, local.permutes, pair, element is not None)
     upstream, *more = map(_TILE, came.gradients.values())
     return ChainStep(
-        edge.id,
-        derivative.kind,
-        *names,
-        formula.local,
-        upstream,
-        pool.add(derivative.factor),
-        pool.add(derivative.product) if summed else -1,
-        sent.tile,
-        derivative.left,
-        summed,
-        element,
-        "" if element is not None else _told(derivative, sent.value),
-        story,
-        () if derivative.places is None or derivative.places.shape == shape else _places(derivative.places),
-        derivative.terms,
-        tuple(more),
-    )
+        edge.id, local.kind, *names, formula.local, upstream, pool.add(local.factor),
+        pool.add(local.product) if summed else -1, sent.tile, local.left, summed, element,
+        "" if element is not None else _told(local, sent.value), story,
+        () if local.places is None or local.places.shape == shape else _places(local.places),
+        local.terms, tuple(more),
+    )  # fmt: skip
 
 
 _UNKNOWN = {
@@ -215,11 +187,9 @@ def _places(places: np.ndarray[Any, Any]) -> tuple[int, ...]:
     return tuple(places.reshape(-1).tolist()) if places.size <= MAX_SIDE_CELLS**2 else ()
 
 
-def _element(
-    derivative: LocalDerivative, gradients: Sequence[Any], sent: Any, summed: tuple[tuple[int, int], ...]
-) -> Element | None:
+def _element(local: LocalDerivative, came: Sequence[Any], sent: Any, summed: tuple[Any, ...]) -> Element | None:
     """The largest element that was sent, written out; None where the local derivative is not known."""
-    if derivative.factor is None and derivative.terms is None:
+    if local.factor is None and local.terms is None:
         return None
     wanted = sent if type(sent) is np.ndarray else values.host(sent)
     if wanted.dtype.kind not in "biuf" or not wanted.size:
@@ -227,19 +197,19 @@ def _element(
     flat = np.abs(wanted.astype(np.float64)).reshape(-1)
     largest = int(np.argmax(np.where(np.isnan(flat), np.inf, flat)))
     place = tuple(map(int, np.unravel_index(largest, wanted.shape)))
-    known = derivative.terms
+    known = local.terms
     if known is not None:
-        all_ups = np.concatenate([values.host(gradient).reshape(-1) for gradient in gradients])
+        all_ups = np.concatenate([values.host(gradient).reshape(-1) for gradient in came])
         own = known.of(largest)
         if own is None:
             return None
         ups, factors = all_ups[own[0]], np.asarray(own[1])
         count = known.count if known.only >= 0 else len(own[0])
     else:
-        ups, factors = _terms_at(derivative, values.host(gradients[0]), place, summed)
+        ups, factors = _terms_at(local, values.host(came[0]), place, summed)
         count = len(ups)
-    given, local, (element,) = _written(ups[:MAX_TERMS], factors[:MAX_TERMS], wanted[place].reshape(1))
-    return Element(place, tuple(zip(given, local, strict=True)), count, element)
+    given, by, (element,) = _written(ups[:MAX_TERMS], factors[:MAX_TERMS], wanted[place].reshape(1))
+    return Element(place, tuple(zip(given, by, strict=True)), count, element)
 
 
 def _written(*several: np.ndarray[Any, Any]) -> list[list[str]]:
@@ -379,9 +349,7 @@ def _of_kind(kind: str, permutes: bool, shown: bool) -> str:
 
 
 def pair_of(model: GraphModel, key: str) -> str:
-    """Return the name of the only operation that uses the result of a log-softmax: with a loss after it, the two are
-    one.
-    """
+    """Return the name of the only operation that uses the result of a log-softmax: with a loss, the two are one."""
     results = {key} | {edge.dst for (src, _), edge in model.results.items() if src == key}
     users = {edge.dst for edge in model.flows.values() if edge.src in results}
     return model.by_id[users.pop()].name if len(users) == 1 else ""

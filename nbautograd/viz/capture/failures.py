@@ -63,18 +63,12 @@ class Failure:
         told = [*(say("story_value", what=what, value=details) for what, details, _ in self.story), *self.alarms]
         explained = self.alarms != (self.summary,)
         return base.but(
-            kind="error",
-            **with_rows(leaves, base.leaves, base.ledger),
-            bad=(*base.bad, *((base.node,) if base.node else ())),
-            freed=self.freed,
+            kind="error", **with_rows(leaves, base.leaves, base.ledger),
+            bad=(*base.bad, *((base.node,) if base.node else ())), freed=self.freed,
             caption=say("sentences", first=caption, more=say("then").join(told)) if explained else caption,
-            notes=(*base.notes, *self.alarms),
-            words=say("ended_at", title=base.title),
-            alarms=self.alarms,
-            story=self.story,
-            changed=self.changed,
-            products=self.products,
-        )
+            notes=(*base.notes, *self.alarms), words=say("ended_at", title=base.title), alarms=self.alarms,
+            story=self.story, changed=self.changed, products=self.products,
+        )  # fmt: skip
 
 
 def class_of(error: BaseException) -> type[BaseException]:
@@ -113,7 +107,6 @@ def refused(
 
 
 def _plain(error: BaseException) -> Failure:
-    """Describe an error by its class and its message."""
     what = f"{type(error).__name__}: {line_of(error, 500)}"
     return Failure(what, (what,))
 
@@ -140,12 +133,10 @@ def _vector(error: BaseException, tensor: Any, model: GraphModel, name: str, nam
         say("vector_which", root=name, n=count),
         say("vector_fix_sum", sum=call.of_sum(), mean=call.of_sum("mean")),
         say(
-            "vector_fix_gradient",
-            shape=values.shape_text(tensor),
-            v=f"{free} = {module}.ones_like({call.expression})",
+            "vector_fix_gradient", shape=values.shape_text(tensor), v=f"{free} = {module}.ones_like({call.expression})",
             call=call.with_argument("gradient", free),
         ),
-    )
+    )  # fmt: skip
     return Failure(type(error).__name__, advice, products=_symbolic(tensor, name, model, count))
 
 
@@ -238,13 +229,11 @@ def _symbolic(tensor: Any, root: str, model: GraphModel, count: int) -> tuple[Pr
     if leaf is None or not size or size * count > MAX_SYMBOLS:
         return ()
 
-    def entry(name: str, i: int, n: int) -> str:
+    def at(name: str, i: int, n: int) -> str:
         return name if n == 1 else name + subscript(i)
 
     v = tuple(f"v{subscript(i)}?" for i in range(count))
-    rows = tuple(
-        tuple(f"∂{entry(root, i, count)}/∂{entry(leaf.name, j, size)}" for j in range(size)) for i in range(count)
-    )
+    rows = tuple(tuple(f"∂{at(root, i, count)}/∂{at(leaf.name, j, size)}" for j in range(size)) for i in range(count))
     result = tuple("?" for _ in range(size))
     title = say("vjp_title", name=leaf.name, root=root)
     return (Product(title, v, rows, result, title),)
@@ -261,10 +250,7 @@ def operand_names(model: GraphModel, key: str) -> dict[str, str]:
 
 
 def first_bad(node: Any, incoming: Any, sent: Any, names: Mapping[str, str]) -> str:
-    """Find the first element that is not finite, and its inputs; return nothing if they are unknown.
-
-    :param names: the user's names of the operands.
-    """
+    """Find the first element that is not finite, and its inputs by the user's names; return nothing if unknown."""
     try:
         array = values.host(sent)
         index = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])

@@ -110,10 +110,7 @@ def _has_hooks(node: Any) -> bool:
 
 
 def _from_notes(flow: Flow, root: Any, targets: Sequence[Any], walk: GraphWalk, why: str) -> Flow:
-    """Compute the gradients by the formulas, with the values that were noted with each operation.
-
-    :param why: there is no pass.
-    """
+    """Compute the gradients by the formulas, with the noted values; ``why`` is the reason why no pass can run."""
     flow.told, flow.noted = why, True
     if len(walk.order) > MAX_REPEATED_OPS:
         return flow
@@ -193,10 +190,7 @@ class Parts:
             return sizes, None
 
     def _sent(self, node: Any, edge: int, index: int, part: Any) -> Any:
-        """Return what a node sends along an edge, if a part alone comes to one of its results.
-
-        :param index: of the result.
-        """
+        """Return what a node sends along an edge, if a part alone comes to its result of this index."""
         shape = introspect.result_shape(*self.walk.next[node][edge])
         if self.flow.noted:
             return _by_formula(node, edge, part, shape)
@@ -230,11 +224,7 @@ Route = tuple[tuple[Any, int], ...]
 
 
 class Routes:
-    """All ways through a graph to one tensor.
-
-    :param walk: the graph.
-    :param target: a leaf or a result.
-    """
+    """All ways through a graph, ``walk``, to one tensor: a leaf or a result."""
 
     def __init__(self, walk: GraphWalk, target: Any) -> None:
         self.walk = walk
@@ -266,10 +256,7 @@ class Routes:
         return [i for i, edge in enumerate(self.walk.next[node]) if node is not self.target and self._leads(*edge)]
 
     def largest(self, many: int, size: Callable[[Any, int], float | None]) -> list[Route]:
-        """Return the paths with the largest products of sizes, the largest one first.
-
-        :param size: of a factor; None where it is not known, which counts as 1.
-        """
+        """Return the paths with the largest products of sizes, the largest first; a size of None counts as 1."""
         best = {self.target: [(0.0, 0, 0)]}  # by node: logarithm of the product, next edge, rank of the rest there
         for node in self.walk.order:
             if node in self.counts and node is not self.target:

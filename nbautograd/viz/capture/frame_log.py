@@ -15,17 +15,8 @@ from typing import Any
 import numpy as np
 
 from nbautograd.viz.capture.player_data import Reading, Readings
-from nbautograd.viz.capture.sums import FoldedSum, LeafAccount, text_of, with_rows
-from nbautograd.viz.capture.timeline import (
-    Equation,
-    Frame,
-    LeafState,
-    Timeline,
-    forward_pass,
-    in_view,
-    joined,
-    same_group,
-)
+from nbautograd.viz.capture.sums import FoldedSum, LeafAccount, LeafState, text_of, with_rows
+from nbautograd.viz.capture.timeline import Equation, Frame, Timeline, forward_pass, in_view, joined, same_group
 from nbautograd.viz.language import say
 from nbautograd.viz.read import formulas, values
 from nbautograd.viz.read.builder import Resolve, build
@@ -34,7 +25,7 @@ from nbautograd.viz.read.model import Formula, GraphModel
 from nbautograd.viz.read.values import number_text
 
 __all__ = [
-    "MAX_STEPPED_OPS", "FrameLog", "called", "equation", "gradient_name", "op_words", "sum_of", "with_seed",
+    "MAX_STEPPED_OPS", "FrameLog", "called", "equation", "grad_name", "op_words", "sum_of", "with_seed",
 ]  # fmt: skip
 
 MAX_FRAMES = 2000
@@ -109,12 +100,9 @@ class FrameLog:
         """Find whether the step of an operation will be joined with the last one, which a group stands for."""
         scene, last = self.drawn, self.frames[-1] if self.frames else None
         drawn = scene.stands.get(key, "")
-        here = drawn, "op", self.scene, number
-        self.is_inner = (
-            last is not None
-            and here == (last.node, last.kind, last.scene, last.backward)
-            and (self.is_large and scene.by_id[drawn].kind == "group")
-        )
+        before = (last.node, last.kind, last.scene, last.backward) if last is not None else None
+        alike = before == (drawn, "op", self.scene, number)
+        self.is_inner = alike and self.is_large and scene.by_id[drawn].kind == "group"
         if not self.is_inner and self.owed:
             self.settle()
 
@@ -209,16 +197,10 @@ def _is_same(one: GraphModel, other: GraphModel) -> bool:
 # -- words -------------------------------------------------------------------------------------------------------------
 
 
-def op_words(
-    op: str, root: str, sends: Sequence[tuple[str, str]], sums: Mapping[str, LeafState], model: GraphModel
-) -> str:
-    """Describe the gradients that an operation has sent to its inputs.
-
-    :param sends: (the name of an input, the gradient as text).
-    :param sums: the states of the leaves and joints that the step has changed.
-    """
+def op_words(op: str, root: str, sent: Sequence[tuple[str, str]], sums: dict[str, LeafState], model: GraphModel) -> str:
+    """Describe the gradients that an operation has sent, by inputs, and the changed states of leaves and joints."""
     joints = {model.by_id[key].name: state for key, state in sums.items() if state.of > 1 and key in model.by_id}
-    told = [_sent_text(name, value, root, name in joints) for name, value in sends]
+    told = [_sent_text(name, value, root, name in joints) for name, value in sent]
     for name, state in joints.items():
         left = state.of - state.got
         if left:
@@ -233,13 +215,8 @@ def _sent_text(name: str, value: str, root: str, partly: bool) -> str:
     number = _number(value)
     if number is None:
         return say("moves_gradient", name=name)
-    if partly:
-        return say("sends_part", name=name, value=value.removesuffix("."))
-    if number == 0:
-        return say("sends_none", root=root, name=name)
-    if number == 1:
-        return say("sends_same", root=root, name=name)
-    return say("sends_number", root=root, name=name, value=value.removesuffix("."))
+    key = "sends_part" if partly else {0.0: "sends_none", 1.0: "sends_same"}.get(number, "sends_number")
+    return say(key, root=root, name=name, value=value.removesuffix("."))
 
 
 def equation(formula: Formula, operands: Sequence[tuple[str, str]], sent: str, receives: Sequence[Any]) -> Equation:
@@ -277,9 +254,7 @@ def _number(text: str) -> float | None:
 
 
 def _names_left(written: list[Mark]) -> bool:
-    return any(
-        mark[0] == "i" or (mark[0] in "fs" and (_names_left(mark[1]) or _names_left(mark[2]))) for mark in written
-    )
+    return any(m[0] == "i" or (m[0] in "fs" and (_names_left(m[1]) or _names_left(m[2]))) for m in written)
 
 
 # -- gradients by their names ----------------------------------------------------------------------------------------
@@ -295,15 +270,15 @@ def called(seed: str) -> str:
 
 
 @lru_cache(2000)  # a step sends what the next one receives
-def gradient_name(seed: str, root: str, name: str) -> str:
+def grad_name(seed: str, root: str, name: str) -> str:
     """Return the name of the gradient of a result.
 
-    >>> gradient_name("", "y", "x"), gradient_name("v", "y", "x"), gradient_name("v", "y", "y")
+    >>> grad_name("", "y", "x"), grad_name("v", "y", "x"), grad_name("v", "y", "y")
     ('∂y/∂x', 'vᵀ∂y/∂x', 'v')
     """
     if not seed:
         return f"∂{bracketed(root)}/∂{bracketed(name)}"
-    return called(seed) if name == root else f"{called(seed)}ᵀ{gradient_name('', root, name)}"
+    return called(seed) if name == root else f"{called(seed)}ᵀ{grad_name('', root, name)}"
 
 
 def sum_of(roots: Sequence[tuple[str, Any]]) -> str:

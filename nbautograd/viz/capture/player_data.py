@@ -69,7 +69,7 @@ def frames_json(frames: Iterable[Any]) -> list[dict[str, Any]]:
                 del frame[key]
         for part in (*frame.get("leaves", {}).values(), *frame.get("ledger", {}).values(), *frame.get("chain", ())):
             for key, value in list(part.items()):
-                if value == -1 or (key in _OPTIONAL and not value):
+                if value == -1 or (key in _EXTRA and not value):
                     del part[key]
         if frame["count"] == 1:
             del frame["count"]
@@ -100,9 +100,7 @@ def _shorten(frames: list[dict[str, Any]]) -> None:
                 row["tiles"] = row.get("tiles", ())[len(before) :]
 
 
-_OPTIONAL = {
-    "tiles", "left", "summed", "element", "told", "local", "story", "places", "rows", "more", "got", "kept", "of"
-}  # fmt: skip
+_EXTRA = {"tiles", "left", "summed", "element", "told", "local", "story", "places", "rows", "more", "got", "kept", "of"}
 """Parts of a frame that are omitted if empty."""
 MAX_LISTED = 300  # group members, or leaves, listed one by one
 _TOLD = (
@@ -148,16 +146,9 @@ def scene_json(model: GraphModel) -> dict[str, Any]:
         for group in model.groups
     ]  # fmt: skip
     return {
-        "label": model.short_label,
-        "leaves": leaves,
-        "nodes": nodes,
-        "edges": edges,
-        "roots": list(model.roots),
-        "groups": groups,
-        "inner": inner,
-        "mixed": sorted(model.mixed),
-        "notes": list(model.notes),
-    }
+        "label": model.short_label, "leaves": leaves, "nodes": nodes, "edges": edges, "roots": list(model.roots),
+        "groups": groups, "inner": inner, "mixed": sorted(model.mixed), "notes": list(model.notes),
+    }  # fmt: skip
 
 
 def saved_text(node: Node) -> str:
@@ -198,11 +189,7 @@ VANISHED = -99.0
 
 
 class Reading:
-    """The facts that steps show of a value, each found out when it is first asked for.
-
-    :param value: an array, or what else a gradient is.
-    :param tiles: of the recording.
-    """
+    """The facts that steps show of a value, such as an array, each found out when it is first asked for."""
 
     def __init__(self, value: Any, tiles: Readings) -> None:
         self.value, self.tiles = value, tiles
@@ -238,9 +225,7 @@ class Reading:
         """log10 of the root mean square, ``VANISHED`` for zeros; None if it is not finite or cannot be read."""
         try:
             array = values.host(self.value, values.MAX_SUMMARY_ELEMENTS)
-            if array.size == 1:
-                return _log10(abs(complex(array.item())))
-            return _size(array)
+            return _log10(abs(complex(array.item()))) if array.size == 1 else _size(array)
         except Exception:
             return None
 
@@ -259,12 +244,8 @@ def _facts_of(data: bytes, dtype: np.dtype[Any], shape: tuple[int, ...]) -> dict
         return {}
     label, line = _as_label(text, shape), values.inline(array)
     return {
-        "text": text,
-        "line": line,
-        "label": label,
-        "is_finite": bool(np.isfinite(array).all()),
-        "size": _size(array),
-    }
+        "text": text, "line": line, "label": label, "is_finite": bool(np.isfinite(array).all()), "size": _size(array),
+    }  # fmt: skip
 
 
 def _as_label(text: str, shape: tuple[int, ...]) -> str:

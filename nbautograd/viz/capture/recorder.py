@@ -13,15 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from nbautograd import protocol
 from nbautograd.viz.capture.chain_rule import Arrival, chain_step, kept_before
-from nbautograd.viz.capture.frame_log import (
-    MAX_STEPPED_OPS,
-    FrameLog,
-    called,
-    equation,
-    gradient_name,
-    op_words,
-    sum_of,
-)
+from nbautograd.viz.capture.frame_log import MAX_STEPPED_OPS, FrameLog, called, equation, grad_name, op_words, sum_of
 from nbautograd.viz.capture.player_data import Reading, saved_text
 from nbautograd.viz.capture.sums import Joints, LeafAccount, with_rows
 from nbautograd.viz.capture.timeline import Equation, Frame, LeafState, Product, Timeline
@@ -51,16 +43,10 @@ class Recorder:
     """
 
     def __init__(
-        self,
-        model: GraphModel | None = None,
-        *,
-        namespace: Mapping[str, Any] | None = None,
-        resolve: Resolve | None = None,
-        inputs: Collection[Any] | None = None,
-        seed: str = "",
-        products: tuple[Product, ...] = (),
-        progress: Callable[[], object] | None = None,
-    ) -> None:
+        self, model: GraphModel | None = None, *, namespace: Mapping[str, Any] | None = None,
+        resolve: Resolve | None = None, inputs: Collection[Any] | None = None, seed: str = "",
+        products: tuple[Product, ...] = (), progress: Callable[[], object] | None = None,
+    ) -> None:  # fmt: skip
         self.log = FrameLog(model, namespace, resolve)
         self.inputs = None if inputs is None else {id(tensor) for tensor in inputs}
         self.seed, self.products, self.progress = seed, products, progress
@@ -143,16 +129,12 @@ class Recorder:
             changes = with_rows({key: leaf for key, leaf in self.leaves.items() if key in drawn}, {}, {})
             changes["leaves"] |= self.joints.states(drawn)
             frame = frame.but(
-                subtitle=f"{roots}.backward({self.seed})",
-                words=several,
+                subtitle=f"{roots}.backward({self.seed})", words=several,
                 caption=". ".join(filter(None, [starts, several, *resets, *[product.text for product in products]])),
-                node=self.log.model.roots[0] if self.log.model.roots else "",
-                active=tuple(self.log.model.roots),
-                receives=tuple(seeds),
-                notes=(*self._start_notes(event, roots, seeds[0][0], products), *resets),
-                products=products,
-                **changes,
-            )
+                node=self.log.model.roots[0] if self.log.model.roots else "", active=tuple(self.log.model.roots),
+                receives=tuple(seeds), notes=(*self._notes(event, roots, seeds[0][0], products), *resets),
+                products=products, **changes,
+            )  # fmt: skip
         self.log.append(frame)
 
     def _seeds(self, event: protocol.PassStarted) -> tuple[list[tuple[str, Any]], list[tuple[str, str]]]:
@@ -171,9 +153,7 @@ class Recorder:
             self.finite = self.finite and read.is_finite
         return given, seeds
 
-    def _start_notes(
-        self, event: protocol.PassStarted, roots: str, seed: str, products: tuple[Product, ...]
-    ) -> list[str]:
+    def _notes(self, event: protocol.PassStarted, roots: str, seed: str, products: tuple[Product, ...]) -> list[str]:
         notes = [say("keeps_saved" if event.retain_graph else "frees_saved")]
         if event.create_graph:
             notes.append(say("records_itself"))
@@ -191,8 +171,8 @@ class Recorder:
         if self.seed:
             return self.seed
         if len(self.log.model.roots) > 1:
-            return gradient_name("", "L", root)
-        return "gradient" if math.prod(getattr(gradient, "shape", ())) > 1 else gradient_name("", root, root)
+            return grad_name("", "L", root)
+        return "gradient" if math.prod(getattr(gradient, "shape", ())) > 1 else grad_name("", root, root)
 
     def _meet_leaves(self) -> list[str]:
         """Start the rows of this pass's leaves, and describe the changes of their ``.grad`` since the last pass."""
@@ -235,20 +215,10 @@ class Recorder:
             short |= self.joints.complete(key if result is None else result.dst)
         self.came = Arrival.at(event.node, self.began, self.kept, model.handles, bool(node.formulas))
         frame = Frame(
-            "op",
-            self.log.scene,
-            self.passes,
-            node.name,
-            node.expression,
-            node=key,
-            active=(*active, *received),
-            received=tuple(received),
-            receives=() if self.log.is_inner else self._receives(key),
-            where=node.where,
-            source=node.source,
-            saved=saved_text(node),
-            leaves=short,
-        )
+            "op", self.log.scene, self.passes, node.name, node.expression, node=key, active=(*active, *received),
+            received=tuple(received), receives=() if self.log.is_inner else self._receives(key), where=node.where,
+            source=node.source, saved=saved_text(node), leaves=short,
+        )  # fmt: skip
         for edge, gradient in received.items():
             frame = frame.but(**self.log.with_gradient(frame, edge, gradient))
         self.open = frame
@@ -260,7 +230,7 @@ class Recorder:
             if gradient is not None:
                 shown, terms = gradient.text, self.arrived.get((key, index), [])
                 sums = f"{' + '.join(terms)} = {shown}" if 1 < len(terms) <= 4 and "\n" not in shown else shown
-                receives.append((gradient_name(self.seed, self._root, self._result_name(key, index)), sums))
+                receives.append((grad_name(self.seed, self._root, self._result_name(key, index)), sums))
         return tuple(receives)
 
     def _on_EdgeSent(self, event: protocol.EdgeSent) -> None:  # noqa: N802
@@ -270,22 +240,20 @@ class Recorder:
             return
         edge = self.log.model.flows.get((key, event.index))
         sent = self.log.pool.read(event.gradient)
-        changes = {} if edge is None or self.open is None else self._sent_along(edge, event, self.open, sent, target)
+        changes = {} if edge is None or self.open is None else self._along(edge, event, self.open, sent, target)
         changes |= self._add_to_sum(event, key, target, sent)
         if self.open is not None:
             self.open = self.open.but(**changes)
             if not sent.is_finite:
                 self._mark_bad(event.node, key, edge.id if edge is not None else "", sent.value)
 
-    def _sent_along(
-        self, edge: Edge, event: protocol.EdgeSent, frame: Frame, sent: Reading, target: str
-    ) -> dict[str, Any]:
+    def _along(self, edge: Edge, event: protocol.EdgeSent, frame: Frame, sent: Reading, target: str) -> dict[str, Any]:
         """Return the changes of a frame for a gradient on an edge, and for its formulas."""
         changes = self.log.with_gradient(frame, edge.id, sent)
         changes["active"] = (*frame.active, edge.id)
         if not self.log.is_inner:
             name = self._result_name(target, event.to_index)
-            names = (frame.receives[0][0] if frame.receives else "", gradient_name(self.seed, self._root, name))
+            names = (frame.receives[0][0] if frame.receives else "", grad_name(self.seed, self._root, name))
             changes["sends"] = (*frame.sends, (name, sent.text))
             model, written, steps = self.log.model, list(frame.equations), list(frame.chain)
             node = model.by_id[edge.dst]
@@ -344,12 +312,11 @@ class Recorder:
         if changed and len(self.open.receives) == 1:  # the formula gets the gradient that the hook returned
             name, came = self.open.receives[0]
             went = self.log.pool.read(event.after)
-            passed = dict.fromkeys(self.open.received, went.label)  # and what goes on along the edge
-            tiles = dict.fromkeys(self.open.received, went.tile)
+            received = self.open.received  # and it goes on along the edge
             self.open = self.open.but(
                 receives=((name, f"{came} → {went.text}"),),
-                labels={**self.open.labels, **passed},
-                tiles={**self.open.tiles, **tiles},
+                labels=self.open.labels | dict.fromkeys(received, went.label),
+                tiles=self.open.tiles | dict.fromkeys(received, went.tile),
             )
 
     def _on_Accumulated(self, event: protocol.Accumulated) -> None:  # noqa: N802
@@ -374,21 +341,13 @@ class Recorder:
         notes, hooks = (opened.notes, opened.hooks) if opened is not None and opened.node == key else ((), ())
         alarms = (say("bad_came_from", what=self.bad_from),) if self.bad_from and not came.is_finite else ()
         self._append(
-            "accumulate",
-            "AccumulateGrad",
-            subtitle=f"{name}.grad",
+            "accumulate", "AccumulateGrad", subtitle=f"{name}.grad",
             caption=say("was_added", name=name, before=before, incoming=incoming, after=after),
-            words=say("leaf_ends", name=name),
-            node=key,
-            active=(key,),
+            words=say("leaf_ends", name=name), node=key, active=(key,),
             receives=((say("sum_for", name=name), leaf.summed()),),
-            equations=(Equation(marks, f"{name}.grad += {incoming}", numbers),),
-            sends=((f"{name}.grad", after),),
-            notes=(*notes, *alarms),
-            alarms=alarms,
-            hooks=hooks,
-            **with_rows({key: leaf}, {}, {}),
-        )
+            equations=(Equation(marks, f"{name}.grad += {incoming}", numbers),), sends=((f"{name}.grad", after),),
+            notes=(*notes, *alarms), alarms=alarms, hooks=hooks, **with_rows({key: leaf}, {}, {}),
+        )  # fmt: skip
 
     def _on_Captured(self, event: protocol.Captured) -> None:  # noqa: N802
         key = self._key(event.node)
@@ -396,7 +355,7 @@ class Recorder:
             return
         name, shown = self._result_name(key, event.index), values.inline(event.gradient)
         if self.creates:
-            self.created[gradient_name("", self._root, name)] = event.gradient
+            self.created[grad_name("", self._root, name)] = event.gradient
         if self.open is not None and self.open.kind == "op":
             self.open = self.open.but(notes=(*self.open.notes, say("takes_note", value=shown, name=name)))
             return
@@ -404,16 +363,11 @@ class Recorder:
         self.open = None
         leaf = self.leaves.get(key)
         self._append(
-            "capture",
-            "grad()",
-            subtitle=say("takes_for", name=name),
-            caption=say("takes_caption", value=shown, name=name),
-            node=key,
-            active=(key,),
-            leaves={key: leaf.state()} if leaf is not None else {},
-            receives=((say("sum_for", name=name), shown),),
+            "capture", "grad()", subtitle=say("takes_for", name=name),
+            caption=say("takes_caption", value=shown, name=name), node=key, active=(key,),
+            leaves={key: leaf.state()} if leaf is not None else {}, receives=((say("sum_for", name=name), shown),),
             notes=(say("nothing_added"),),
-        )
+        )  # fmt: skip
 
     def _on_NodeFinished(self, event: protocol.NodeFinished) -> None:  # noqa: N802
         frame, self.open, self.came = self.open, None, Arrival()
@@ -481,18 +435,14 @@ class Recorder:
         recorded = {name: tensor for name, tensor in gradients.items() if getattr(tensor, "grad_fn", None) is not None}
         if not recorded:
             return
-        seeds = {gradient_name("", self._root, self._root): seed for seed in self.seeds[:1]}
+        seeds = {grad_name("", self._root, self._root): seed for seed in self.seeds[:1]}
         names = {**dict(self.log.namespace or {}), **seeds, **recorded}
         self.made_by += [(tensor.grad_fn, name, self.passes) for name, tensor in recorded.items()]
         before, self.created = self.log.scene, {}
         self.log.add(self.log.build(list(recorded.values()), names))
         shown = ", ".join(recorded)
         self._append(
-            "created",
-            say("created"),
-            subtitle=shown,
-            caption=say("created_caption", names=shown),
-            active=tuple(self.log.model.roots),
-            notes=(say("records_itself"),),
-        )
+            "created", say("created"), subtitle=shown, caption=say("created_caption", names=shown),
+            active=tuple(self.log.model.roots), notes=(say("records_itself"),),
+        )  # fmt: skip
         self.log.run(min(before, len(self.log.scenes) - 1))

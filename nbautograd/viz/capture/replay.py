@@ -78,10 +78,7 @@ class Replay:
             return False
 
     def nudged(self, leaf: str, place: int, value: float) -> dict[str, dict[str, list[float]]] | None:
-        """All values, and the gradients of the leaves, with one element of a leaf changed, by the ids of boxes.
-
-        None where that cannot be computed.
-        """
+        """All values and the gradients of the leaves, by ids of boxes, with one element changed; None if that fails."""
         if leaf not in self.leaves or not 0 <= place < self.leaves[leaf].size or not self.agrees:
             return None
         changed = self.leaves[leaf].copy(order="K")
@@ -131,8 +128,7 @@ def replay_of(model: GraphModel, root: Any, seed: Any) -> Replay | None:
         live = {key: node for node, key in whole.handles.ops.items()}
         tensors = whole.handles.tensors()
         leaves = {leaf.id: _copied(tensors[leaf.id]) for leaf in whole.leaves}
-        walk = whole.handles.names.walk
-        calls = [_replayed_call(key, whole, live[key], walk) for key in whole.order]
+        calls = [_replayed_call(key, whole, live[key], whole.handles.names.walk) for key in whole.order]
         is_theirs = is_pytorchs_node(root.grad_fn)  # PyTorch's graphs are computed again with our operations
         new = sys.modules["nbautograd"].tensor if is_theirs else next(iter(tensors.values())).new_tensor
         start = whole.handles.ops[root.grad_fn], int(attribute(root, "output_nr", 0) or 0)

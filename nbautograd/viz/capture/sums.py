@@ -129,15 +129,9 @@ class LeafAccount:
             arriving = written if count <= MAX_ROW_TERMS and len(written) <= 26 else self.sum_text
         expected = max(self.node.arrivals, count)
         return LeafState(
-            arriving,
-            say("count_of", n=count, of=expected) if expected else "",
-            self.grad_text,
-            self.total_tile,
-            self.grad_tile,
-            count if expected > 1 else 0,
-            expected if expected > 1 else 0,
-            bool(self.after),
-        )
+            arriving, say("count_of", n=count, of=expected) if expected else "", self.grad_text, self.total_tile,
+            self.grad_tile, count if expected > 1 else 0, expected if expected > 1 else 0, bool(self.after),
+        )  # fmt: skip
 
     def summed(self) -> str:
         """The sum with its terms, or with their number."""
@@ -236,10 +230,7 @@ class Joints:
 
 
 def waiting(model: GraphModel, leaves: Mapping[str, LeafState]) -> dict[str, LeafState]:
-    """Return the states of leaves and joints, and of joints without a gradient so far.
-
-    :param model: as it is drawn, perhaps folded.
-    """
+    """Return the states of leaves and joints in a drawn graph, and of joints without a gradient so far."""
     return {**Joints(model.entire).states(model.by_id), **leaves}
 
 
@@ -275,8 +266,7 @@ class FoldedSum:
 
     def curve(self) -> tuple[float | None, ...]:
         """Return the sizes, reduced to the number that a small curve can show."""
-        step = math.ceil(len(self.sizes) / CURVE_POINTS)
-        return tuple(self.sizes[::step])
+        return tuple(self.sizes[:: math.ceil(len(self.sizes) / CURVE_POINTS)])
 
 
 def added(one: Tile | None, other: Tile | None) -> Tile | None:
@@ -301,9 +291,7 @@ def text_of(total: Tile | None) -> str:
 def sums_in_view(
     model: GraphModel, labels: Mapping[str, str], edge_tiles: Mapping[str, int], tiles: Sequence[Tile]
 ) -> tuple[dict[str, str], dict[str, int], Sequence[Tile], dict[str, int]]:
-    """Return labels and tiles of a folded view, whose lines represent several edges, and the number of gradients per
-    line.
-    """
+    """Return labels and tiles of a folded view, whose lines are several edges, and the number of gradients per line."""
     known = dict(enumerate(tiles))
     shown = {model.stands.get(key, key): text for key, text in labels.items()}
     numbers = {model.stands.get(key, key): number for key, number in edge_tiles.items()}

@@ -152,8 +152,7 @@ def _drawn(frame: Frame, model: GraphModel) -> dict[str, Any]:
     """Return what a frame has of nodes and edges by the ids under which ``model`` draws them."""
     changes: dict[str, Any] = {}
     for name in ("active", "received", "bad", "freed"):
-        drawn = [model.stands.get(key, key) for key in getattr(frame, name)]
-        changes[name] = tuple(dict.fromkeys(filter(None, drawn)))
+        changes[name] = tuple(dict.fromkeys(filter(None, [model.stands.get(key, key) for key in getattr(frame, name)])))
     for name in ("labels", "sizes", "tiles"):
         own = getattr(frame, name).items()
         changes[name] = {key: value for k, value in own if (key := model.stands.get(k, k))}
@@ -176,16 +175,9 @@ def in_view(frame: Frame, model: GraphModel) -> Frame:
         return seen
     caption = say("group_step", name=node.symbol, what=node.name, n=1)
     return seen.but(
-        title=node.symbol,
-        subtitle=node.name,
-        caption=caption,
-        words="",
-        equations=(),
-        chain=(),
-        sends=(),
-        saved="",
+        title=node.symbol, subtitle=node.name, caption=caption, words="", equations=(), chain=(), sends=(), saved="",
         source="",
-    )
+    )  # fmt: skip
 
 
 def joined(one: Frame, next_: Frame, model: GraphModel) -> Frame:
@@ -198,12 +190,10 @@ def joined(one: Frame, next_: Frame, model: GraphModel) -> Frame:
         changes[name] = {**getattr(one, name), **getattr(next_, name)}
     changes["labels"] = {key: text for key, text in changes["labels"].items() if key in changes["active"]}
     return one.but(
-        **{**changes, "notes": changes["notes"][:20]},
-        count=count,
-        caption=say("group_step", name=node.symbol, what=node.name, n=count),
-        alarms=(*one.alarms, *next_.alarms)[:20],
+        **{**changes, "notes": changes["notes"][:20]}, count=count,
+        caption=say("group_step", name=node.symbol, what=node.name, n=count), alarms=(*one.alarms, *next_.alarms)[:20],
         hooks=(*one.hooks, *next_.hooks)[:20],
-    )
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -230,13 +220,8 @@ class Timeline:
 
         It includes every operation; ``FrameState.seen_in`` returns the part that a folded view shows.
         """
-        active: set[str] = set()
-        done: set[str] = set()
-        bad: set[str] = set()
-        freed: set[str] = set()
-        labels: dict[str, str] = {}
-        leaves: dict[str, LeafState] = {}
-        edge_tiles: dict[str, int] = {}
+        active, done, bad, freed = set[str](), set[str](), set[str](), set[str]()
+        labels, leaves, edge_tiles = dict[str, str](), dict[str, LeafState](), dict[str, int]()
         shown = self.scene_at(index) if scene < 0 else scene
         for frame in self.frames[: max(index, 0)]:
             if frame.scene != shown:
@@ -275,10 +260,7 @@ class Timeline:
         return states
 
     def label_texts(self, scene: int, model: GraphModel) -> dict[str, str]:
-        """For each edge of ``model``, a view of this scene: the longest text that it will carry.
-
-        Where it carries a tile, that is no text.
-        """
+        """For each edge of ``model``, a view of this scene: the longest text that it will carry; a tile is no text."""
         longest: dict[str, str] = dict.fromkeys(model.mixed, "")
         without = set(longest)
         for frame in self.frames:
@@ -322,10 +304,7 @@ class Timeline:
     @cached_property
     def ledger(self) -> list[tuple[int, str, LedgerRow]]:
         """(pass, leaf, its row as it was at the end of that pass), in order."""
-        rows: dict[tuple[int, str, int], LedgerRow] = {}
-        for frame in self.frames:
-            for key, row in frame.ledger.items():
-                rows[frame.backward, key, frame.scene] = row
+        rows = {(f.backward, key, f.scene): row for f in self.frames for key, row in f.ledger.items()}
         return [(n, self.scenes[scene].entire.by_id[key].name, row) for (n, key, scene), row in rows.items()]
 
 
@@ -355,10 +334,7 @@ class ForwardPass:
 
 
 def forward_pass(model: GraphModel, *, by_group: bool = False) -> ForwardPass:
-    """The forward pass of a graph whose nodes are alive.
-
-    :param by_group: merge consecutive operations of a closed group into one step, for very large graphs.
-    """
+    """The forward pass of a graph whose nodes are alive; ``by_group``, a closed group's operations are one step."""
     whole = model.entire
     if by_group:
         drawn = filter(None, (model.stands.get(key, key) for key in whole.order))
@@ -375,10 +351,7 @@ def forward_pass(model: GraphModel, *, by_group: bool = False) -> ForwardPass:
 
 
 def columns(trace: Any) -> Columns | None:
-    """Return the part of the line that called an operation, or None if unknown.
-
-    For an expression on several lines, return the part on its first line.
-    """
+    """Return the part of the line, or of the first of several, that called an operation; None if it is unknown."""
     line, last, start, stop = place_of(trace) or (None, None, None, None)
     if line is None or line != trace.lineno:
         return None

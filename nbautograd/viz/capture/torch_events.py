@@ -11,6 +11,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 from nbautograd import protocol
@@ -26,13 +27,9 @@ MAX_NODES = 20_000  # with hooks
 
 @contextmanager
 def watch(
-    roots: tuple[tuple[Any, int], ...],
-    gradients: tuple[Any, ...],
-    callback: Callable[[protocol.Event], object],
-    *,
-    retain_graph: bool = False,
-    create_graph: bool = False,
-) -> Iterator[None]:
+    roots: tuple[tuple[Any, int], ...], gradients: tuple[Any, ...], callback: Callable[[protocol.Event], object], *,
+    retain_graph: bool = False, create_graph: bool = False,
+) -> Iterator[None]:  # fmt: skip
     """While the block runs, send the events of one backward pass from ``roots`` to ``callback``."""
     settle()
     watcher = _Watcher(callback, retain_graph)
@@ -86,7 +83,6 @@ class _Watcher:
         self.handles.append(node.register_hook(lambda inputs, outputs: finished(node, inputs, outputs)))
 
     def detach(self) -> None:
-        """Take all hooks off."""
         for handle in self.handles:
             handle.remove()
         self.handles.clear()
@@ -125,8 +121,7 @@ class _Watcher:
                 sent = gradient.detach()
                 known = self.totals.get((to, to_index))
                 self.totals[to, to_index] = sent if known is None else known + sent
-                event = protocol.EdgeSent(node, index, to, to_index, sent, self.totals[to, to_index])
-                self.callback(event)
+                self.callback(protocol.EdgeSent(node, index, to, to_index, sent, self.totals[to, to_index]))
         self.callback(protocol.NodeFinished(node, node in self.saving and not self.retain))
 
     def leaf_finished(self, node: Any, inputs: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
@@ -184,27 +179,20 @@ def passes_observed() -> Iterator[None]:
         yield
 
 
-_modes: dict[Any, type] = {}
-
-
+@cache
 def _mode_class(torch: Any) -> type:
     base = sys.modules["torch.overrides"].TorchFunctionMode
-    if base not in _modes:
-        started = {
-            torch.Tensor.backward: "gradient",
-            torch.autograd.backward: "grad_tensors",
-            torch.autograd.grad: "grad_outputs",
-        }
+    grad = torch.autograd
+    started = {torch.Tensor.backward: "gradient", grad.backward: "grad_tensors", grad.grad: "grad_outputs"}
 
-        class Listening(base):  # type: ignore[misc, valid-type]
-            def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-                given = started.get(func)
-                if given is None or not protocol.observers.get():
-                    return func(*args, **(kwargs or {}))
-                return _observed(func, given, args, kwargs or {})
+    class Listening(base):  # type: ignore[misc, valid-type]
+        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            given = started.get(func)
+            if given is None or not protocol.observers.get():
+                return func(*args, **(kwargs or {}))
+            return _observed(func, given, args, kwargs or {})
 
-        _modes[base] = Listening
-    return _modes[base]
+    return Listening
 
 
 def _several(given: Any) -> list[Any]:
@@ -212,10 +200,7 @@ def _several(given: Any) -> list[Any]:
 
 
 def _observed(func: Any, given: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Run a pass, and notify its observers.
-
-    :param given: the name of the function's parameter for the gradients that the pass starts with.
-    """
+    """Run a pass, and notify its observers; ``given`` is the parameter of the gradients that the pass starts with."""
     try:
         known = inspect.signature(func).bind(*args, **kwargs).arguments
         tensors = _several(next(iter(known.values())))

@@ -39,15 +39,11 @@ class Parameters:
 
     def __init__(self, function: Any) -> None:
         schema = function._schema
-        self.of = function
+        self.of, self.name = function, schema.name
         self.run = function._op if type(function).__name__ == "OpOverload" else function
-        self.name = schema.name
-        self.writes = schema.name.endswith("_")
-        self.helps = schema.name in HELPERS
+        self.writes, self.helps = schema.name.endswith("_"), schema.name in HELPERS
         self.names = [parameter(argument.name) for argument in schema.arguments]
-        self.defaults = [
-            argument.default_value if argument.has_default_value() else None for argument in schema.arguments
-        ]
+        self.defaults = [one.default_value if one.has_default_value() else None for one in schema.arguments]
 
 
 def parameter(name: str) -> str:
@@ -65,13 +61,9 @@ class NotedCall:
     __slots__ = ("given", "named", "outputs", "parameters", "place", "result", "scope")
 
     def __init__(
-        self,
-        parameters: Parameters | None,
-        given: list[tuple[Any, ...]],
-        named: dict[str, tuple[Any, ...]] | None,
-        place: tuple[Any, ...],
-        scope: Any,
-    ) -> None:
+        self, parameters: Parameters | None, given: list[tuple[Any, ...]], named: dict[str, tuple[Any, ...]] | None,
+        place: tuple[Any, ...], scope: Any,
+    ) -> None:  # fmt: skip
         self.parameters, self.given, self.named, self.place, self.scope = parameters, given, named, place, scope
         self.outputs: list[weakref.ref[Any]] = []
         self.result: tuple[Any, ...] = ()
@@ -124,18 +116,9 @@ def trace_of_call(noted: NotedCall, node: Any) -> Trace:
     value, version, shape, dtype = noted.result
     code, line, instruction = noted.place
     return Trace(
-        code.co_filename,
-        line,
-        noted.output(node),
-        _read(value, shape, dtype),
-        tuple(shape),
-        dtype_name(dtype),
-        tuple(_with_slots(_as_declared(operands, node), node)),
-        noted.scope,
-        code,
-        instruction,
-        version,
-    )
+        code.co_filename, line, noted.output(node), _read(value, shape, dtype), tuple(shape), dtype_name(dtype),
+        tuple(_with_slots(_as_declared(operands, node), node)), noted.scope, code, instruction, version,
+    )  # fmt: skip
 
 
 def _operand(name: str, value: Any, about: list[Any]) -> Operand:
@@ -195,8 +178,7 @@ def _tensors(operands: list[Operand], inputs: Container[str], edges: int) -> lis
 def _read(value: Any, shape: Any, dtype: Any) -> Any:
     """A copy as an array; memory of another device is copied here now. None for a value without numbers."""
     if isinstance(value, (list, bool, int, float, complex)):  # limit of the elements of a small tensor
-        array = values.host(sys.modules["torch"].tensor(value, dtype=dtype))
-        return array.reshape(tuple(shape))
+        return values.host(sys.modules["torch"].tensor(value, dtype=dtype)).reshape(tuple(shape))
     if not hasattr(value, "is_sparse"):
         return value
     try:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 __all__ = ["Rests"]
@@ -16,7 +17,6 @@ __all__ = ["Rests"]
 class Rests:
     """Takes a watch off where it has nothing to note; ``end`` puts everything back.
 
-    :param torch: PyTorch.
     :param rest: takes the watch off; returns whether it was on.
     :param resume: puts it on again.
     :param written: called with each parameter that an optimizer has written to.
@@ -29,7 +29,7 @@ class Rests:
         self.resting = False  # inside an optimizer's step
         self.variable = torch.autograd.Variable
         self.engine = self.variable._execution_engine
-        self.variable._execution_engine = _engine_class(type(self.engine))(self)
+        self.variable._execution_engine = _engine_class(type(self.engine))(self)  # type: ignore[arg-type]
         optimizers = sys.modules["torch.optim.optimizer"]
         self.hooks = [
             optimizers.register_optimizer_step_pre_hook(self._step_begins),
@@ -58,24 +58,20 @@ class Rests:
                         self.written(tensor, frame)
 
 
-_engines: dict[type, type] = {}
-
-
+@cache
 def _engine_class(base: Any) -> type:
     """The class of an engine whose passes are not watched."""
-    if base not in _engines:
 
-        class Engine(base):  # type: ignore[misc]
-            def __init__(self, rests: Rests) -> None:
-                self.rests = rests
+    class Engine(base):  # type: ignore[misc]
+        def __init__(self, rests: Rests) -> None:
+            self.rests = rests
 
-            def run_backward(self, *args: Any, **kwargs: Any) -> Any:
-                if (len(args) > 3 and args[3]) or kwargs.get("create_graph") or not self.rests.rest():
-                    return super().run_backward(*args, **kwargs)
-                try:
-                    return super().run_backward(*args, **kwargs)
-                finally:
-                    self.rests.resume()
+        def run_backward(self, *args: Any, **kwargs: Any) -> Any:
+            if (len(args) > 3 and args[3]) or kwargs.get("create_graph") or not self.rests.rest():
+                return super().run_backward(*args, **kwargs)
+            try:
+                return super().run_backward(*args, **kwargs)
+            finally:
+                self.rests.resume()
 
-        _engines[base] = Engine
-    return _engines[base]
+    return Engine

@@ -67,13 +67,11 @@ class TorchWatch:
         self.troubles = 0
         self._copies: dict[int, tuple[Any, ...]] = {}  # by id() of the tensor
         self._mode: Any = None
-        self._on = False
-        self.full: int | None = None  # the sequence number at which notes stopped because the limit was reached
-        self._hooks: list[Any] = []
-        self._scopes: list[Any] = []
         self._rests: Any = None
-        self._thread = 0
         self._torch: Any = None
+        self._on, self._thread = False, 0
+        self.full: int | None = None  # the sequence number at which notes stopped because the limit was reached
+        self._hooks, self._scopes = list[Any](), list[Any]()
         self.sequence = -1
         self.helped = False  # True if the last operation may only prepare the operation of the last node
 
@@ -199,10 +197,7 @@ class TorchWatch:
         return result
 
     def noted(self, parameters: Parameters, args: tuple[Any, ...], kwargs: dict[str, Any], deep: int = 2) -> Any:
-        """Run it, and note it.
-
-        :param deep: the number of calls between the caller and this one, which is the frame at 0.
-        """
+        """Run it, and note it; the caller's frame is the one at ``deep``, where this one is at 0."""
         noted = None
         sequence = self.peek()
         if (sequence != self.sequence or self.helped) and threading.get_ident() == self._thread:
@@ -230,15 +225,10 @@ class TorchWatch:
             return None
         wanted, tensor_class = False, self._torch.Tensor
         for value in (*args, *kwargs.values()) if kwargs else args:
-            if isinstance(value, tensor_class):
-                if value.requires_grad:
+            for one in value if isinstance(value, (list, tuple)) else (value,):
+                if isinstance(one, tensor_class) and one.requires_grad:
                     wanted = True
-                    self.met(value)
-            elif isinstance(value, (list, tuple)):
-                for one in value:
-                    if isinstance(one, tensor_class) and one.requires_grad:
-                        wanted = True
-                        self.met(one)
+                    self.met(one)
         if not wanted or not self._affordable():
             return None
         given = [self._about(value) for value in args]
@@ -266,10 +256,7 @@ class TorchWatch:
         self.waiting[sequence] = [NotedCall(None, [], arguments, _place(frame), protocol.current_scope())]
 
     def _written(self, tensor: Any, frame: Any, more: int = 0) -> None:
-        """Note where a tensor was written to: an error of a backward pass may ask.
-
-        :param more: what is still to be added to its version.
-        """
+        """Note where a tensor was written to, for errors of a pass; ``more`` is still to be added to its version."""
         if isinstance(tensor, self._torch.Tensor):
             code, line, _ = _place(frame)
             writes.append((weakref.ref(tensor), tensor._version + more, code.co_filename, line))
@@ -336,11 +323,7 @@ class TorchWatch:
                 return
         assert noted.parameters is not None
         self._conclude(noted, tensors)
-        waiting = self.waiting.get(sequence)
-        if waiting is None:
-            self.waiting[sequence] = [noted]
-        else:
-            waiting.append(noted)
+        self.waiting.setdefault(sequence, []).append(noted)
         if noted.parameters.writes:  # a written tensor may have been copied in between, with a node
             self.waiting.setdefault(sequence - 1, []).append(noted)
         self.helped = noted.parameters.helps
@@ -464,8 +447,6 @@ def _is_inside(name: str) -> bool:
 
 def _place(frame: Any) -> tuple[Any, int, int]:
     """The code outside of PyTorch that called the operation: its line and its instruction."""
-    name = frame.f_globals.get("__name__") or "torch"
-    while frame.f_back is not None and _is_inside(name):
+    while frame.f_back is not None and _is_inside(frame.f_globals.get("__name__") or "torch"):
         frame = frame.f_back
-        name = frame.f_globals.get("__name__") or "torch"
     return frame.f_code, frame.f_lineno, frame.f_lasti

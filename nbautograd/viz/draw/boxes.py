@@ -40,14 +40,9 @@ MAX_SHORT_CHARACTERS = 12  # of a value beside its name
 
 
 def grids_of(
-    model: GraphModel,
-    states: Mapping[str, Sequence[LeafState]] | None = None,
-    tiles: Sequence[Tile] = (),
-    on_edges: Mapping[str, Sequence[int]] | None = None,
-    *,
-    written: bool = True,
-    down: bool = True,
-) -> dict[str, Grid]:
+    model: GraphModel, states: Mapping[str, Sequence[LeafState]] | None = None, tiles: Sequence[Tile] = (),
+    on_edges: Mapping[str, Sequence[int]] | None = None, *, written: bool = True, down: bool = True,
+) -> dict[str, Grid]:  # fmt: skip
     """Return the grid of cells of each tile: ``n1:value``, ``n1:arriving``, ``n1:grad``, ``e2``.
 
     :param states: all states of each leaf, which name tiles by their numbers.
@@ -72,14 +67,9 @@ def grids_of(
 
 
 def measure(
-    model: GraphModel,
-    states: Mapping[str, Sequence[LeafState]] | None = None,
-    grids: Mapping[str, Grid] | None = None,
-) -> dict[str, tuple[float, float]]:
-    """The size of each node's box, wide enough for every state that a leaf will be in.
-
-    :param grids: of the tiles in boxes; by default those that are known from the graph.
-    """
+    model: GraphModel, states: Mapping[str, Sequence[LeafState]] | None = None, grids: Mapping[str, Grid] | None = None,
+) -> dict[str, tuple[float, float]]:  # fmt: skip
+    """The size of each node's box, wide enough for every state of a leaf; ``grids`` are by default the graph's."""
     grids = grids_of(model, states) if grids is None else grids
     texts = texts_of(model)
     return {node.id: _size(node, texts[node.id], (states or {}).get(node.id, ()), grids) for node in model.nodes}
@@ -111,17 +101,12 @@ def _row_size(node: Node, states: Sequence[LeafState], grid: Grid | None) -> tup
     """Return the size of the row of arriving gradients; zeros for none."""
     if node.kind == "leaf":
         states = LeafState(grad=node.grad, count=say("count_of", n=0, of=9)), *states
-        return max([_rows_width(state, grid) for state in states]), row_height(states, grid)
+        lines = max([max(s.arriving.count("\n"), s.grad.count("\n")) for s in states]) if grid is None else 0
+        high = ROW_PX + SMALL_LINE_PX * lines if grid is None else max(ROW_PX, grid.size[1] + 2 * ROW_PAD_PX)
+        return max([_rows_width(state, grid) for state in states]), high
     if any(state.of for state in states):
         return max(_rows_width(state) for state in states), ROW_PX
     return 0.0, 0.0
-
-
-def row_height(states: Sequence[LeafState], grid: Grid | None) -> float:
-    """The height of a leaf's row."""
-    if grid is not None:
-        return max(ROW_PX, grid.size[1] + 2 * ROW_PAD_PX)
-    return ROW_PX + SMALL_LINE_PX * max(max(s.arriving.count("\n"), s.grad.count("\n")) for s in states)
 
 
 class BoxTexts(NamedTuple):

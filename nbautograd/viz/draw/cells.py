@@ -200,7 +200,6 @@ def grid_of(tiles: Iterable[Tile | None], room: Room, written: bool = True) -> G
 
 @lru_cache(maxsize=1024)
 def _longest(cells: tuple[float | str, ...], form: str) -> float:
-    """Return the width of the longest number of a tile."""
     return max([width(_cell_number(str(cell), form), FONT_PX, mono=True) for cell in cells])
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 from functools import cached_property
 from itertools import accumulate, pairwise
+from operator import itemgetter
 
 from nbautograd.viz.draw.labels import Point
 from nbautograd.viz.draw.layering import MAX_SMALL_NODES, LayeredGraph
@@ -29,6 +30,7 @@ MAX_LABEL_PX, MIN_ROOM_PX = 92.0, 62.0  # a longer label is above or below the b
 
 Pulls = list[list[tuple[int, float]]]
 """For each node its neighbors, and the weight of their pull."""
+_MASS = itemgetter(1)
 
 
 class BreadthAssignment:
@@ -88,7 +90,7 @@ class BreadthAssignment:
         graph = self.graph
         before, after = self.pulls()
         both = [near + far for near, far in zip(before, after, strict=True)]
-        ways = [(pull, [[total_weight(pull[v]) for v in row] for row in self.rows]) for pull in (after, before, both)]
+        ways = [(p, [[sum(map(_MASS, p[v])) for v in row] for row in self.rows]) for p in (after, before, both)]
         rounds = graph.effort(14, 7, 6)
         quiet, tolerance = 0, MAX_MOVE_PX if graph.total < MAX_SMALL_NODES else MAX_LARGE_MOVE_PX
         for step in range(rounds):
@@ -187,11 +189,6 @@ class BreadthAssignment:
         if 1 < len(inputs) == len(before):
             return None  # the node stands between them
         return inputs[0] if inputs else None
-
-
-def total_weight(pull: list[tuple[int, float]]) -> float:
-    """The sum of a node's pull weights."""
-    return sum([weight for _, weight in pull])
 
 
 class DepthAssignment:
@@ -316,9 +313,8 @@ class EdgeRouter:
         departing: dict[int, dict[tuple[float, int], list[int]]] = {}
         for k, (src, dst) in enumerate(graph.edges):
             long = graph.layer[dst] - graph.layer[src] > 1
-            arriving.setdefault(dst, []).append(
-                (self.across.passes(src, graph.layer[dst] - 1) if long else self.breadth[src], k)
-            )
+            end = self.across.passes(src, graph.layer[dst] - 1) if long else self.breadth[src]
+            arriving.setdefault(dst, []).append((end, k))
             # Long edges leave together, along their trunk.
             way = (self.across.passes(src, graph.layer[src] + 1), -1) if long else (self.breadth[dst], k)
             departing.setdefault(src, {}).setdefault(way, []).append(k)
@@ -345,9 +341,7 @@ class EdgeRouter:
         middle = self.breadth[v]
         reach = max(half - STRAIGHT_PX, 0.0) if graph.boxy[v] else 0.0  # limit of the deviation of a straight line
         near = max(gap * (len(others) - 1) / 2, MIN_REACH_PX)
-        wanted = [
-            other if abs(other - middle) <= reach else min(max(other, middle - near), middle + near) for other in others
-        ]
+        wanted = [to if abs(to - middle) <= reach else min(max(to, middle - near), middle + near) for to in others]
         weights = [20.0 if abs(place - other) < 1 else 1.0 for place, other in zip(wanted, others, strict=True)]
         placed = isotonic(wanted, weights, [gap] * (len(others) - 1))
         room = max(half - CORNER_PX, 0)

@@ -8,15 +8,11 @@ import shutil
 import subprocess
 import tempfile
 import xml.etree.ElementTree as ElementTree
-from typing import TYPE_CHECKING
 
 from nbautograd._engine.base.installing import command
 from nbautograd._engine.base.process_group import end_group
 from nbautograd.viz.escape import clean
 from nbautograd.viz.read.model import GraphModel, Node
-
-if TYPE_CHECKING:
-    from nbautograd.viz.read.model import GraphModel
 
 __all__ = ["dot_svg", "label_lines", "program", "run", "to_dot", "to_mermaid"]
 
@@ -26,10 +22,7 @@ _MARKUP = re.compile(r'[#&<>"`]')
 
 
 def to_mermaid(model: GraphModel, direction: str = "LR") -> str:
-    """Return the source of a Mermaid flowchart; every label is text, never markup, and ids are our own.
-
-    :param direction: ``"LR"`` or ``"TB"``.
-    """
+    """Return the source of a Mermaid flowchart, LR or TB; every label is text, never markup, and ids are our own."""
     names = {node.id: f"n{number}" for number, node in enumerate(model.nodes)}
     lines = [f"flowchart {direction}"]
     for node in model.nodes:
@@ -70,16 +63,15 @@ def to_dot(model: GraphModel, direction: str = "LR") -> str:
     drawn = graphviz.Digraph("autograd", graph_attr={"rankdir": direction, "bgcolor": "white"})
     drawn.attr("node", fontname="Helvetica", fontsize="11", shape="box", style="filled")
     drawn.attr("edge", color="#8c98a4", arrowsize="0.7")
-    fills = {"leaf": "#eaf3fd", "output": "#f4efff", "tensor": "#ffffff"}
+    plain = {"fillcolor": "#f6f8fa"}
+    looks = {
+        "leaf": {"fillcolor": "#eaf3fd"}, "output": {"fillcolor": "#f4efff"}, "tensor": {"fillcolor": "#ffffff"},
+        "op": plain | {"style": "rounded,filled"}, "group": plain | {"peripheries": "2"},
+        "constant": {"shape": "plaintext", "style": ""},
+    }  # fmt: skip
     for node in model.nodes:
-        looks = {"fillcolor": fills.get(node.kind, "#f6f8fa")}
-        if node.kind == "op":
-            looks["style"] = "rounded,filled"
-        elif node.kind == "group":
-            looks["peripheries"] = "2"
-        elif node.kind == "constant":
-            looks = {"shape": "plaintext", "style": ""}
-        drawn.node(node.id, label="\\n".join(map(_dot_text, label_lines(node))), **looks)
+        label = "\\n".join(map(_dot_text, label_lines(node)))
+        drawn.node(node.id, label=label, **looks.get(node.kind, plain))
     for edge in model.edges:
         drawn.edge(edge.src, edge.dst)
     return str(drawn.source)

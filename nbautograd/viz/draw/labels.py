@@ -22,9 +22,7 @@ _TRIES = (0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8)
 _STARTS = np.array([[9 * abs(t - 0.5)] for t in _TRIES])  # their costs
 _SIDES = ((0, -1), (0, 1), (1, 0), (-1, 0), (1, -1), (1, 1), (-1, -1), (-1, 1))
 _NEAR = np.array([(dx, dy, 0.0) for dx, dy in _SIDES]).T
-_FURTHER = np.array(
-    [(dx, dy, far) for far in (0.0, 14.0, 28.0) for dx in (0.0, -0.5, 0.5) for dy in (-1, 1) if far or dx]
-).T
+_FAR = np.array([(dx, dy, by) for by in (0.0, 14.0, 28.0) for dx in (0.0, -0.5, 0.5) for dy in (-1, 1) if by or dx]).T
 _GOOD_COST = 100.0  # of a place that ends the search
 _EDGE_PX, _OUTSIDE_COST = 4.0, 30.0  # margin of labels at the edges, and cost of crossing it
 _MAX_PUSHES = 4  # of a label that lies over something
@@ -78,7 +76,7 @@ def label_spots(
     taken = _obstacles(routes, boxes, across, len(labels))
     ends = [b.x + b.width for b in boxes.values()] + [x for line in routes.values() for x, _ in line]
     right = max(ends) + 2 * _EDGE_PX
-    sides = (_NEAR, _FURTHER) if len(labels) <= _MANY_LABELS else (_NEAR,)
+    sides = (_NEAR, _FAR) if len(labels) <= _MANY_LABELS else (_NEAR,)
     spots = {}
     for key, (w, h) in labels.items():
         x, y = _spot(curve_points(routes[key], _TRIES, across), (w, h), taken, right, sides)

@@ -31,14 +31,9 @@ class LayeredGraph:
     """
 
     def __init__(
-        self,
-        sizes: Sequence[Size],
-        edges: Sequence[tuple[int, int]],
-        labels: Sequence[Size],
-        light: Sequence[bool],
-        boxy: Sequence[bool],
-        widest: float = 0.0,
-    ) -> None:
+        self, sizes: Sequence[Size], edges: Sequence[tuple[int, int]], labels: Sequence[Size], light: Sequence[bool],
+        boxy: Sequence[bool], widest: float = 0.0,
+    ) -> None:  # fmt: skip
         self.count = len(sizes)
         self.sizes, self.edges, self.labels, self.light, self.boxy = sizes, edges, labels, light, boxy
         self.thickness = [size[1] for size in sizes]  # width of each node
@@ -69,18 +64,14 @@ class LayeredGraph:
                     self.join(src, dst)
                 continue
             while len(trunk) < steps:
-                bend = self.add_bend(self.layer[src] + len(trunk))
+                bend = len(self.layer)
+                self.layer.append(self.layer[src] + len(trunk))
+                self.thickness.append(BEND_WIDTH_PX)
+                self.before.append([])
+                self.after.append([])
                 self.join(trunk[-1], bend)
                 trunk.append(bend)
             self.join(trunk[steps - 1], dst)
-
-    def add_bend(self, layer: int) -> int:
-        """A dummy node in a layer."""
-        self.layer.append(layer)
-        self.thickness.append(BEND_WIDTH_PX)
-        self.before.append([])
-        self.after.append([])
-        return len(self.layer) - 1
 
     def join(self, u: int, v: int) -> None:
         """Make u and v, which are in successive layers, neighbors."""
@@ -94,10 +85,7 @@ class LayeredGraph:
 
 
 def assign_layers(count: int, edges: Sequence[tuple[int, int]]) -> list[int]:
-    """The layer of each node: the longest distance to a sink, counted from the other end, in topological order.
-
-    :raises ValueError: the graph has a cycle.
-    """
+    """Return the longest distance of each node to a sink, counted from the other end; raise ValueError for a cycle."""
     sources: list[list[int]] = [[] for _ in range(count)]
     users = [0] * count  # in-degree, counted from the sinks
     for src, dst in edges:
@@ -117,9 +105,7 @@ def assign_layers(count: int, edges: Sequence[tuple[int, int]]) -> list[int]:
     return [last - d for d in distance]
 
 
-def staggered(
-    layer: Sequence[int], edges: Sequence[tuple[int, int]], thickness: Sequence[float], widest: float
-) -> list[int]:
+def staggered(layer: Sequence[int], edges: Sequence[tuple[int, int]], wide: Sequence[float], most: float) -> list[int]:
     """Return the layers with the sources of too wide ones in layers before them, until no layer is too wide."""
     moved = list(layer)
     used = {dst for _, dst in edges}
@@ -127,14 +113,14 @@ def staggered(
         own = [v for v, where in enumerate(moved) if where == place]
         if not own:
             break
-        sources = sorted(set(own) - used, key=lambda v: (thickness[v], v))
+        sources = sorted(set(own) - used, key=lambda v: (wide[v], v))
         passing = {src for src, dst in edges if moved[src] < place < moved[dst]}
-        total = sum(thickness[v] + NODE_GAP_PX for v in own) + NODE_GAP_PX * len(passing)
+        total = sum(wide[v] + NODE_GAP_PX for v in own) + NODE_GAP_PX * len(passing)
         for source in sources[::-1][: len(own) - 1]:
-            if total <= widest:
+            if total <= most:
                 break
             moved[source] -= 1
-            total -= thickness[source]  # its line passes in its place
+            total -= wide[source]  # its line passes in its place
     first = min(moved, default=0)
     return [place - first for place in moved]
 

@@ -65,13 +65,9 @@ class Layout:
 
 
 def layout(
-    model: GraphModel,
-    sizes: Mapping[str, Size],
-    *,
-    direction: str = "LR",
-    labels: Mapping[str, Size] | None = None,
+    model: GraphModel, sizes: Mapping[str, Size], *, direction: str = "LR", labels: Mapping[str, Size] | None = None,
     rows: int = 1,
-) -> Layout:
+) -> Layout:  # fmt: skip
     """Lay out a graph whose nodes have these sizes (width, height).
 
     :param direction: ``LR``, from leaves on the left to roots on the right, or ``TB``, from top to bottom.
@@ -90,19 +86,22 @@ class Arranged:
     """
 
     def __init__(
-        self,
-        outline: Outline,
-        sizes: Mapping[str, Size],
-        direction: str,
-        labels: Mapping[str, Size],
-        margin: float = MARGIN_PX,
-        widest: float = 0.0,
-    ) -> None:
+        self, outline: Outline, sizes: Mapping[str, Size], direction: str, labels: Mapping[str, Size],
+        margin: float = MARGIN_PX, widest: float = 0.0,
+    ) -> None:  # fmt: skip
         if direction not in ("LR", "TB"):
             raise ValueError(f"direction must be 'LR' or 'TB', not {direction!r}")
         self.outline, self.sizes, self.labels, self.direction = outline, sizes, labels, direction
         self.frame = _Frame(direction == "LR", margin)
-        self.graph = _layered(outline, sizes, labels, self.frame, max(widest - 2 * margin, 0.0))
+        number = {key: i for i, (key, _) in enumerate(outline.nodes)}
+        self.graph = LayeredGraph(
+            [self.frame.turned(sizes[key]) for key, _ in outline.nodes],
+            [(number[src], number[dst]) for _, src, dst in outline.edges],
+            [self.frame.turned(labels.get(key, (0.0, 0.0))) for key, _, _ in outline.edges],
+            light=[kind in ("constant", "leaf") for _, kind in outline.nodes],
+            boxy=[kind != "op" for _, kind in outline.nodes],
+            widest=max(widest - 2 * margin, 0.0),
+        )
         order = order_layers(self.graph)
         self.across = BreadthAssignment(self.graph, order)
         self.along = DepthAssignment(self.graph, order, self.across.breadth)
@@ -118,7 +117,8 @@ class Arranged:
         """The drawing cut into so many rows; None for one row, and where it cannot be cut."""
         if rows > 1 and self.frame.across and rows not in self.ribbons:
             routes, trunks = self.lines
-            gap = _row_gap(self.labels)
+            label = max((high for _, high in self.labels.values()), default=0.0)  # in the gap between two rows
+            gap = ROW_GAP_PX + min(label, 2 * ROW_GAP_PX)
             self.ribbons[rows] = Ribbon(self.graph, self.across, self.along, [*routes, *trunks], rows, gap)
         ribbon = self.ribbons.get(rows)
         return ribbon if ribbon is not None and ribbon.possible else None
@@ -141,8 +141,7 @@ class Arranged:
         lines = {key: frame.line(line) for key, line in zip(keys, routes, strict=True)}
         branches = {key: _branch(lines[key]) for i, key in enumerate(keys) if graph.branches_off(i)}
         width, height = self.extent(rows)
-        drawn = tuple(map(frame.line, trunks))
-        return Layout(width, height, boxes, lines, {}, self.direction, drawn, branches)
+        return Layout(width, height, boxes, lines, {}, self.direction, tuple(map(frame.line, trunks)), branches)
 
 
 def labelled(places: Layout, labels: Mapping[str, Size]) -> Layout:
@@ -179,28 +178,8 @@ def _moved(places: Layout, spots: Mapping[str, Point], right: float, down: float
 
 def _branch(line: tuple[Point, ...]) -> tuple[Point, ...]:
     """Return the end of a line, from its branch off the shared trunk."""
-    points = 3 if is_turn(line) is None else 5
-    end = line[-points:]
+    end = line[-3 if is_turn(line) is None else -5 :]
     return end[0], *end
-
-
-def _row_gap(labels: Mapping[str, Size]) -> float:
-    """Between two rows, which have labels between them."""
-    return ROW_GAP_PX + min(max((high for _, high in labels.values()), default=0.0), 2 * ROW_GAP_PX)
-
-
-def _layered(
-    outline: Outline, sizes: Mapping[str, Size], labels: Mapping[str, Size], frame: _Frame, widest: float
-) -> LayeredGraph:
-    number = {key: i for i, (key, _) in enumerate(outline.nodes)}
-    return LayeredGraph(
-        [frame.turned(sizes[key]) for key, _ in outline.nodes],
-        [(number[src], number[dst]) for _, src, dst in outline.edges],
-        [frame.turned(labels.get(key, (0.0, 0.0))) for key, _, _ in outline.edges],
-        light=[kind in ("constant", "leaf") for _, kind in outline.nodes],
-        boxy=[kind != "op" for _, kind in outline.nodes],
-        widest=widest,
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,6 +204,5 @@ class _Frame:
         return Box(round(x - size[0] / 2, 1), round(y - size[1] / 2, 1), *size)
 
     def extent(self, length: float, span: float) -> Size:
-        """Width and height of the whole."""
         ((right, low),) = self.line([(length, span)])
         return round(right + self.margin, 1), round(low + self.margin, 1)

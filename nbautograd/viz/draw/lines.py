@@ -118,16 +118,9 @@ def number(value: float) -> str:
 
 
 def text_element(
-    x: float,
-    y: float,
-    text: str,
-    ink: str,
-    size: float = MIN_FONT_PX,
-    *,
-    bold: bool = False,
-    anchor: str = "",
+    x: float, y: float, text: str, ink: str, size: float = MIN_FONT_PX, *, bold: bool = False, anchor: str = "",
     mono: bool = False,
-) -> str:
+) -> str:  # fmt: skip
     """A ``<text>`` whose baseline is at ``y``; ``size`` in pixels, of which ``MIN_FONT_PX`` is the least.
 
     >>> text_element(4, 20, "a < b", "#000", bold=True)

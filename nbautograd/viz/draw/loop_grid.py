@@ -112,11 +112,9 @@ class _Grid:
 
     def find_rails(self) -> list[str]:
         """Return the nodes with a rail: those that the steps share, and earlier ones that lead to later steps."""
-        rails = dict.fromkeys(self.loop.shared)
-        for edge in self.model.edges:
-            if self.loop.place.get(edge.src) == -1 and self.loop.place[edge.dst] > 0:
-                rails[edge.src] = None
-        return list(rails)
+        place = self.loop.place
+        early = [edge.src for edge in self.model.edges if place.get(edge.src) == -1 and place[edge.dst] > 0]
+        return [*dict.fromkeys((*self.loop.shared, *early))]
 
     # -- rows, and ways out of them -----------------------------------------------------------------
 
@@ -194,8 +192,7 @@ class _Grid:
             to = self.loop.place[edge.dst] + 1
             block = self.blocks[to]
             if edge.src in self.rails:
-                x = self.straight(block, edge)
-                if x is not None:
+                if (x := self.straight(block, edge)) is not None:
                     self.drops[edge.id] = x
                 else:
                     right = self.clear(block, edge.dst, True)
@@ -255,7 +252,6 @@ class _Grid:
         return box.x + box.width * (side == "right"), box.y + box.height / 2 + shift
 
     def box(self, key: str) -> Box:
-        """The box of a node in the drawing."""
         if key in self.stack:
             return self.stack[key]
         block = self.blocks[self.loop.place[key] + 1]
@@ -353,7 +349,6 @@ class _Grid:
         return [_line([*self.way_up(key), (end, self.heights[key])]) for key, end in ends.items()]
 
     def headings(self) -> list[tuple[Point, str]]:
-        """Return the heading of each step, above its column."""
         columns = zip(self.loop.names, self.blocks[1:-1], strict=True)
         return [((round(block.x + block.width / 2, 1), MARGIN_PX + 6), name) for name, block in columns]
 

@@ -69,8 +69,7 @@ def _pdf(typst: Any, svg: str) -> bytes:
 
 def _size(svg: str) -> tuple[float, float]:
     """Width and height, as the drawing's root has them."""
-    root = svg[: svg.index(">")]
-    sides = (re.search(rf' {name}="([\d.]+)', root) for name in ("width", "height"))
+    sides = (re.search(rf' {name}="([\d.]+)', svg[: svg.index(">")]) for name in ("width", "height"))
     width, height = (max(float(side[1]), 1.0) if side else 1.0 for side in sides)
     return width, height
 

@@ -47,14 +47,9 @@ class Ribbon:
     """
 
     def __init__(
-        self,
-        graph: LayeredGraph,
-        across: BreadthAssignment,
-        along: DepthAssignment,
-        lines: Sequence[Line],
-        count: int,
+        self, graph: LayeredGraph, across: BreadthAssignment, along: DepthAssignment, lines: Sequence[Line], count: int,
         gap: float,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.along, self.lines = along, lines
         self.rows: list[_Row] = []
         self.turns: list[list[Point]] = []  # per cut, the lines as (width before, width after), the lowest one first

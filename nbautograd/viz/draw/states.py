@@ -60,9 +60,7 @@ def look(part: str, states: str = "") -> dict[str, str]:
     """
     have, found = {*states.split()}, dict[str, str]()
     for parts, when, values in LOOKS:
-        if part in parts.split() and all(
-            state[1:] not in have if state[0] == "-" else state in have for state in when.split()
-        ):
+        if part in parts.split() and all(s[1:] not in have if s[0] == "-" else s in have for s in when.split()):
             found |= values
     return {name: LIGHT.get(value, value) for name, value in found.items()}
 
@@ -79,9 +77,7 @@ def css() -> str:
     rules += [f'.nb-player [data-size="{i}"] {{ --nb-scale: var(--nb-size-{i}); }}' for i in range(5)]
     for parts, when, values in LOOKS:
         having = "".join(f":not(.nb-{state[1:]})" if state[0] == "-" else f".nb-{state}" for state in when.split())
-        paint = "; ".join(
-            f"{name}: {f'var(--nb-{value})' if value in LIGHT else value}" for name, value in values.items()
-        )
+        paint = "; ".join(f"{name}: {f'var(--nb-{v})' if v in LIGHT else v}" for name, v in values.items())
         for part in parts.split():
             line = f".nb-{part}:where({having})" if part in LINES else f":where({having}) > .nb-{part}"
             rules.append(f".nb-player {line if having else f'.nb-{part}'} {{ {paint}; }}")

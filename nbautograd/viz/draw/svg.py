@@ -12,23 +12,8 @@ import hashlib
 from collections.abc import Mapping, Sequence
 
 from nbautograd.viz.capture.timeline import FrameState, LeafState
-from nbautograd.viz.draw.boxes import (
-    LEAD_PX,
-    LINE_PX,
-    PAD_PX,
-    PILE_PX,
-    ROW_PX,
-    SMALL_LINE_PX,
-    cut,
-    cut_lines,
-    grids_of,
-    inside,
-    is_alarming,
-    label_size,
-    markup_lines,
-    measure,
-    texts_of,
-)
+from nbautograd.viz.draw import boxes
+from nbautograd.viz.draw.boxes import LEAD_PX, LINE_PX, PAD_PX, PILE_PX, ROW_PX, SMALL_LINE_PX
 from nbautograd.viz.draw.cells import Grid, PictureTiles, scale_key
 from nbautograd.viz.draw.layout import Box, Layout, Point, layout
 from nbautograd.viz.draw.lines import number as _n, path
@@ -57,16 +42,9 @@ MARKERS = [
 
 
 def draw(
-    model: GraphModel,
-    places: Layout | None = None,
-    state: FrameState | None = None,
-    *,
-    direction: str = "LR",
-    description: str = "",
-    grids: Mapping[str, Grid] | None = None,
-    painted: bool = True,
-    bare: bool = False,
-) -> str:
+    model: GraphModel, places: Layout | None = None, state: FrameState | None = None, *,
+    description: str = "", grids: Mapping[str, Grid] | None = None, painted: bool = True, bare: bool = False,
+) -> str:  # fmt: skip
     """The SVG text of a graph.
 
     :param places: a layout of this graph; made if not given.
@@ -76,8 +54,8 @@ def draw(
     :param painted: whether the cells are painted; the player paints them itself.
     :param bare: whether the boxes are without numbers that they have in other drawings.
     """
-    grids = grids_of(model) if grids is None else grids
-    places = places or layout(model, measure(model, grids=grids), direction=direction)
+    grids = boxes.grids_of(model) if grids is None else grids
+    places = places or layout(model, boxes.measure(model, grids=grids))
     state = state or FrameState()
     tiles = PictureTiles(model, state, grids, painted)
     return _Picture(model, places, state, description, tiles).text(bare)
@@ -86,12 +64,9 @@ def draw(
 class _Picture:
     """Writes one SVG, element by element."""
 
-    def __init__(
-        self, model: GraphModel, places: Layout, state: FrameState, description: str, tiles: PictureTiles
-    ) -> None:
-        self.model, self.places, self.state = model, places, state
-        self.description, self.tiles = description, tiles
-        self.texts = texts_of(model)
+    def __init__(self, model: GraphModel, places: Layout, state: FrameState, words: str, tiles: PictureTiles) -> None:
+        self.model, self.places, self.state, self.words, self.tiles = model, places, state, words, tiles
+        self.texts = boxes.texts_of(model)
         self.out: list[str] = []
 
     def text(self, bare: bool) -> str:
@@ -108,7 +83,7 @@ class _Picture:
             f'width="{w}" height="{h}" role="img" aria-labelledby="{PREFIX}-title {PREFIX}-desc" '
             f'font-family="{SANS_MARKUP}" font-size="12">',
             f'<title id="{PREFIX}-title">{escape(say("graph_of", label=self.model.label))}</title>',
-            f'<desc id="{PREFIX}-desc">{escape_long(self.description or self.model.label, 20_000)}</desc>',
+            f'<desc id="{PREFIX}-desc">{escape_long(self.words or self.model.label, 20_000)}</desc>',
             "<defs>",
             *MARKERS,
             "</defs>",
@@ -185,7 +160,7 @@ class _Picture:
             if spot is None:
                 continue
             shown = "" if edge.id in self.tiles.of_edge else self.state.labels.get(edge.id, "")
-            lines = markup_lines(shown)
+            lines = boxes.markup_lines(shown)
             inside = _lines(lines, spot[0], 0, middle=True) if lines[1:] else lines[0]
             states = " active" * (edge.id in self.state.active) + " bad" * (edge.id in self.state.bad)
             self.out.append(
@@ -199,7 +174,7 @@ class _Picture:
 
     def count(self, key: str, spot: Point, shown: str) -> None:
         """Draw the number of gradients in a sum: above its tile, or before its text."""
-        x, y, anchor = spot[0] - label_size(shown)[0] / 2 - 4, spot[1] + 4, "end"
+        x, y, anchor = spot[0] - boxes.label_size(shown)[0] / 2 - 4, spot[1] + 4, "end"
         grid = self.tiles.grids.get(key)
         if grid is not None and key in self.tiles.of_edge:
             x, y, anchor = spot[0], spot[1] - grid.size[1] / 2 - 4, "middle"
@@ -245,7 +220,7 @@ class _Picture:
             self.out += self.tiles.drawn(f"{node.id}:value", node.tile, x - grid.size[0] / 2, y + 29)
         elif node.value:
             color = look("value", states)["fill"]
-            self.put(x, y + 37, cut(node.value, 24), "nb-value", color, 11, mono=True, anchor="middle")
+            self.put(x, y + 37, boxes.cut(node.value, 24), "nb-value", color, 11, mono=True, anchor="middle")
         if node.saved or node.freed:
             self.saved(node, x, y + box.height)
         if node.id in self.state.leaves:
@@ -260,7 +235,6 @@ class _Picture:
             self.out.append(f'<circle class="nb-saved" cx="{_n(x)}" cy="{_n(y)}" r="2.6"{paint}/>')
 
     def shape(self, x: float, y: float, wide: float, high: float, radius: float, states: str) -> None:
-        """The rectangle of a box, a pill or a card."""
         self.out.append(
             f'<rect class="nb-shape" x="{_n(x)}" y="{_n(y)}" width="{_n(wide)}" height="{_n(high)}" '
             f'rx="{_n(radius)}"{attributes("shape", states)}/>'
@@ -285,7 +259,7 @@ class _Picture:
         self.put(box.x + PAD_PX, box.y + 20, texts.name, "nb-name", color, size, bold=own, italic=not own)
         at, grid, right = box.y + 40, self.tiles.grids.get(f"{node.id}:value"), box.x + box.width - PAD_PX
         state = self.state.leaves.get(node.id)
-        beside, text, high = inside(node, grid, node.grad if state is None else state.grad)
+        beside, text, high = boxes.inside(node, grid, node.grad if state is None else state.grad)
         if beside and grid is not None:
             self.put(box.x + PAD_PX, box.y + 36, texts.about, "nb-about", LIGHT["muted"], MIN_FONT_PX)
             self.out += self.tiles.drawn(f"{node.id}:value", node.tile, right - grid.size[0], box.y + 7)
@@ -305,7 +279,7 @@ class _Picture:
 
     def value(self, node: Node, text: str, ink: str, place: Point) -> None:
         """Draw the value of a tensor, below it the gradient that it retains."""
-        (x, y), lines = place, cut_lines(text).split("\n")
+        (x, y), lines = place, boxes.cut_lines(text).split("\n")
         for i, line in enumerate(lines, 1):
             slot = f"{node.id}:grad" if node.retains and i == len(lines) else ""
             self.put(x, y, line, "nb-value", ink, 12, mono=True, slot=slot, indent=6 * bool(slot))
@@ -387,29 +361,17 @@ class _Picture:
         )
 
     def put(
-        self,
-        x: float,
-        y: float,
-        text: str,
-        cls: str,
-        color: str,
-        size: float,
-        *,
-        mono: bool = False,
-        anchor: str = "",
-        bold: bool = False,
-        italic: bool = False,
-        slot: str = "",
-        indent: int = 0,
-    ) -> None:
+        self, x: float, y: float, text: str, cls: str, color: str, size: float, *, mono: bool = False, anchor: str = "",
+        bold: bool = False, italic: bool = False, slot: str = "", indent: int = 0,
+    ) -> None:  # fmt: skip
         """Text; further lines below the first, ``indent`` characters to the right."""
         if not text and not slot:
             return
         attributes = f' data-slot="{slot}"' * bool(slot) + f' text-anchor="{anchor}"' * bool(anchor)
         attributes += f' font-family="{MONO_MARKUP}"' * mono
         attributes += ' font-weight="700"' * bold + ' font-style="italic"' * italic
-        lines = markup_lines(text) if mono else ()  # spaces keep their width
-        if mono and is_alarming(text):
+        lines = boxes.markup_lines(text) if mono else ()  # spaces keep their width
+        if mono and boxes.is_alarming(text):
             cls, color = f"{cls} nb-bad-text", LIGHT["bad"]
         self.out.append(
             f'<text class="{cls}" x="{_n(x)}" y="{_n(y)}" font-size="{size:g}" fill="{color}"{attributes}>'
@@ -418,7 +380,6 @@ class _Picture:
 
 
 def _lines(lines: Sequence[str], x: float, indent: int, middle: bool = False) -> str:
-    """The inside of a text element with several lines."""
     first, *rest = lines
     lead = -SMALL_LINE_PX / 2 * len(rest) if middle else 0.0
     rows = [(lead, first), *[(SMALL_LINE_PX, NBSP * indent + row) for row in rest]]

@@ -29,10 +29,7 @@ MIN_CELL_PX, MAX_CELL_PX, MAX_MAP_PX = 9, 22, 200
 
 
 def card_svg(tensor: Any, name: str = "") -> str:
-    """The card of a tensor as SVG.
-
-    :param name: the name of the tensor; empty if it has none.
-    """
+    """The card of a tensor as SVG, with its name if it has one."""
     title = " ".join(part for part in (one_line(name, 40), _about(tensor)) if part)
     lines = [_numbers(tensor)]
     maps = [("", tensor, VALUES)]

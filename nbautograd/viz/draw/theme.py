@@ -56,11 +56,8 @@ DARK = {
 PATHS = ("leaf", "ochre", "out", "teal", "bad", "op")
 """The colors of paths; they repeat after the last."""
 
-_FROM_HOST = {
-    "bg": ("--jp-layout-color0", "--vscode-editor-background"),
-    "panel": ("--jp-layout-color0", "--vscode-editor-background"),
-}
-"""Settings that a player takes from the notebook around it, so that it matches."""
+_FROM_HOST = "var(--jp-layout-color0, var(--vscode-editor-background, {}))"
+"""The background that a player takes from the notebook around it, so that it matches."""
 
 SANS = (
     "system-ui, 'Segoe UI', 'Noto Sans', 'DejaVu Sans', 'Noto Sans CJK SC', 'PingFang SC', 'Microsoft YaHei', "
@@ -72,13 +69,10 @@ SANS_MARKUP, MONO_MARKUP = escape(SANS), escape(MONO)
 MIN_FONT_PX = 11.0  # of a text, at a size of 100 %
 
 _DARK_HOSTS = (
-    'body[data-jp-theme-light="false"]',
-    "body.vscode-dark",
+    'body[data-jp-theme-light="false"]', "body.vscode-dark",
     "body.vscode-high-contrast:not(.vscode-high-contrast-light)",
-    'html[data-theme="dark"]',
-    'html[theme="dark"]',
-    'body[data-theme="dark"]',
-)
+    'html[data-theme="dark"]', 'html[theme="dark"]', 'body[data-theme="dark"]',
+)  # fmt: skip
 _LIGHT_HOSTS = (
     'body[data-jp-theme-light="true"]', "body.vscode-light", "body.vscode-high-contrast-light",
     'html[data-theme="light"]', 'html[theme="light"]', 'body[data-theme="light"]',
@@ -90,34 +84,26 @@ def css(selector: str = ".nb-player") -> str:
 
     A choice of the user's (``data-nb-theme``) comes last and takes over nothing from the notebook.
     """
-    return "\n".join(
-        [
-            f"{selector} {{ --nb-sans: {SANS}; --nb-mono: {MONO}; }}",
-            _rule(selector, LIGHT, "light"),
-            "@media (prefers-color-scheme: dark) {",
-            _rule(selector, DARK, "dark"),
-            "}",
-            _rule(",\n".join(f"{host} {selector}" for host in _LIGHT_HOSTS), LIGHT, "light", follow=True),
-            _rule(",\n".join(f"{host} {selector}" for host in _DARK_HOSTS), DARK, "dark", follow=True),
-            _rule(f':is(html, body, div, main)[data-nb-theme="light"] {selector}', LIGHT, "light"),
-            _rule(f':is(html, body, div, main)[data-nb-theme="dark"] {selector}', DARK, "dark"),
-            "@media print {",
-            _rule(f":is(html, body, div):is(html, body, div) {selector}{selector}", LIGHT, "light"),
-            "}",
-        ]
-    )
+    rules = [
+        f"{selector} {{ --nb-sans: {SANS}; --nb-mono: {MONO}; }}",
+        _rule(selector, LIGHT, "light"),
+        f"@media (prefers-color-scheme: dark) {{\n{_rule(selector, DARK, 'dark')}\n}}",
+        _rule(",\n".join(f"{host} {selector}" for host in _LIGHT_HOSTS), LIGHT, "light", follow=True),
+        _rule(",\n".join(f"{host} {selector}" for host in _DARK_HOSTS), DARK, "dark", follow=True),
+        _rule(f':is(html, body, div, main)[data-nb-theme="light"] {selector}', LIGHT, "light"),
+        _rule(f':is(html, body, div, main)[data-nb-theme="dark"] {selector}', DARK, "dark"),
+        "@media print {",
+        _rule(f":is(html, body, div):is(html, body, div) {selector}{selector}", LIGHT, "light"),
+        "}",
+    ]
+    return "\n".join(rules)
 
 
 def _rule(selector: str, colors: dict[str, str], scheme: str, follow: bool = False) -> str:
-    values = {name: _followed(name, color) if follow else color for name, color in colors.items()}
+    taken = ("bg", "panel") if follow else ()
+    values = {name: _FROM_HOST.format(color) if name in taken else color for name, color in colors.items()}
     properties = " ".join(f"--nb-{name}: {color};" for name, color in values.items())
     return f"{selector} {{ color-scheme: {scheme}; {properties} }}"
-
-
-def _followed(name: str, color: str) -> str:
-    for host in reversed(_FROM_HOST.get(name, ())):
-        color = f"var({host}, {color})"
-    return color
 
 
 def darkened(svg: str) -> str:

@@ -63,10 +63,7 @@ class Definition:
 
 @functools.cache
 def definition(key: Key) -> Definition:
-    """The definition of a name.
-
-    :raises NotBundled: it has none in the source.
-    """
+    """Return the definition of a name; raise NotBundled if it has none in the source."""
     module, name = key
     value = getattr(sys.modules.get(module), name, None)
     if inspect.isclass(value) and issubclass(value, BaseException) and module == f"{PACKAGE}.errors":
@@ -77,22 +74,19 @@ def definition(key: Key) -> Definition:
     decorators = {*map(_decorator, getattr(statement, "decorator_list", ()))}
     if decorators & {*FOR_TENSORS}:
         return _simple("def __name_0__(*arguments):\n    raise TypeError('for tensors only')\n", key)
-    tree: Any = _Bare().visit(ast.parse(ast.unparse(statement)).body[0])
     flat = _Flat(module)
-    tree = flat.visit(tree)
+    tree: Any = flat.visit(_Bare().visit(ast.parse(ast.unparse(statement)).body[0]))
     bound = _bound(tree)
     keys: dict[str, Key] = {other: (module, other) for other in sorted(bound)}
     keys |= flat.used(global_names(tree) - bound, OPS if "derivative_helper" in decorators else {})
     marks = {used: f"__name_{i}__" for i, used in enumerate(keys)}
     renamed(tree, marks)
     return Definition(
-        ast.unparse(tree) + "\n",
-        {marks[used]: other for used, other in keys.items()},
+        ast.unparse(tree) + "\n", {marks[used]: other for used, other in keys.items()},
         tuple(marks[used] for used in sorted(bound)),
         frozenset(global_names(tree, now=True) & {*marks.values()}) - {marks[used] for used in bound},
-        frozenset(local_names(tree)),
-        not isinstance(statement, ast.FunctionDef),
-    )
+        frozenset(local_names(tree)), not isinstance(statement, ast.FunctionDef),
+    )  # fmt: skip
 
 
 def _simple(text: str, key: Key) -> Definition:
@@ -133,10 +127,8 @@ class _Flat(ast.NodeTransformer):
                 return self.name(resolved(body.__module__, body.__qualname__))
             case ast.Attribute(ast.Name() as name, "__wrapped__"):
                 return name
-            case ast.Attribute(ast.Name(name), attribute):
-                inner = module_of(self.module, name)
-                if inner is not None:
-                    return self.name(resolved(inner, attribute))
+            case ast.Attribute(ast.Name(name), attribute) if (inner := module_of(self.module, name)) is not None:
+                return self.name(resolved(inner, attribute))
         self.generic_visit(node)
         return node
 
@@ -214,10 +206,8 @@ def _bindings(module: str) -> dict[str, ast.stmt]:
         if isinstance(statement, ast.If) and ast.unparse(statement.test) == "TYPE_CHECKING":
             continue
         for name in _bound(statement):
-            if isinstance(statement, ast.AugAssign) and name in bindings:  # both belong to the definition
-                bindings[name] = ast.If(ast.Constant(True), [bindings[name], statement], [])
-            else:
-                bindings[name] = statement
+            is_more = isinstance(statement, ast.AugAssign) and name in bindings  # both belong to the definition
+            bindings[name] = ast.If(ast.Constant(True), [bindings[name], statement], []) if is_more else statement
     return bindings
 
 
@@ -238,7 +228,6 @@ def _submodule(package: str, name: str) -> str | None:
 
 
 def _is_import_of_ours(statement: Any) -> bool:
-    """Return whether a statement imports names of a module of this package."""
     return isinstance(statement, ast.ImportFrom) and (statement.module or "").startswith(PACKAGE)
 
 
@@ -305,18 +294,9 @@ class Bundle:
     statements: dict[str, _Taken] = field(default_factory=dict)
     imports: dict[str, str] = field(default_factory=dict)
     """The import that binds each name."""
-    needs_package: bool = False
-    """True if something is imported from this package."""
-
-    def function(self, function: Any) -> str:
-        """The name of a function or class of this package in the program."""
-        return self.name(function.__module__, function.__qualname__)
 
     def name(self, module: str, name: str) -> str:
-        """The name in the program of ``name`` of ``module``; its source is copied if that is not done yet.
-
-        :raises NotBundled: its source is unavailable.
-        """
+        """Return the program's name for ``name`` of ``module``, and copy its source; raise NotBundled without it."""
         return self._name(resolved(module, name))
 
     def imported(self, module: str, name: str, is_body: bool) -> str:
@@ -325,7 +305,6 @@ class Bundle:
         if key not in self.names:
             own = self.names[key] = self._free(name)
             self.imports[own] = f"from {module} import {name}" + (f" as {own}" if own != name else "")
-            self.needs_package = True
             if is_body:  # in the package, this name is the operation on tensors
                 self.statements[own] = _Taken(f"{own} = {own}.__wrapped__\n", True)
         return self.names[key]

@@ -20,42 +20,38 @@ from nbautograd.viz.program.bundle import Bundle, NotBundled, module_of
 from nbautograd.viz.program.names import global_names, renamed
 
 __all__ = [
-    "EXACT", "OTHERWISE", "PLAIN", "READABLE", "Expressions", "Operand", "arguments_of", "formula_of", "own_call",
-    "with_metadata", "with_operands", "with_options",
+    "EXACT", "OTHERWISE", "PLAIN", "READABLE", "Expressions", "Operand", "arguments_of", "formula_of", "with_names",
+    "with_options", "with_shapes",
 ]  # fmt: skip
 
 READABLE, OTHERWISE, EXACT, PLAIN = "readable", "otherwise", "exact", "plain"
-"""The ways to write an expression: as NumPy users would, in one of two ways; with bodies in the place of operations;
-with calls of those."""
+"""Ways to write an expression: as NumPy users would (two of them), with bodies in place of operations, with calls."""
 
 
-FORMS: dict[str, tuple[str, ...]] = {
-    "zeros_of": ("np.zeros_like(input)",),
-    "conj": ("np.conjugate(input)",),
-    "where": ("np.where(condition, input, other)",),
-    "view": ("input.reshape(shape)",),
-    "unsafe_view": ("input.reshape(shape)",),
-    "reshape_copy": ("input.reshape(shape).copy()",),
-    "unsqueeze": ("np.expand_dims(input, dim)",),
-    "expand": ("np.broadcast_to(input, size)",),
-    "t": ("input.T",),
-    "transpose": ("input.swapaxes(dim0, dim1)",),
-    "permute": ("input.transpose(dims)",),
-    "cat_same": ("np.concatenate(tensors, axis=dim)",),
-    "stack_same": ("np.stack(tensors, axis=dim)",),
-    "clone": ("input.copy()",),
-    "mm": ("input @ mat2",),
-    "bmm": ("input @ mat2",),
-    "mv": ("input @ vec",),
-    "dot": ("input @ tensor",),
-    "vdot": ("np.vdot(input, other)",),
-    "outer_product": ("np.outer(input, vec2)",),
-    "addmm": ("mat1 @ mat2 + input",),
-    "addmv": ("mat @ vec + input",),
-    "move": ("input.astype(dtype)",),
-    "cast": ("input.astype(dtype)",),
-    "real": ("input.real.copy()",),
-    "imag": ("input.imag.copy()",),
+FORMS: dict[str, str] = {
+    "zeros_of": "np.zeros_like(input)",
+    "conj": "np.conjugate(input)",
+    "where": "np.where(condition, input, other)",
+    **dict.fromkeys(("view", "unsafe_view"), "input.reshape(shape)"),
+    "reshape_copy": "input.reshape(shape).copy()",
+    "unsqueeze": "np.expand_dims(input, dim)",
+    "expand": "np.broadcast_to(input, size)",
+    "t": "input.T",
+    "transpose": "input.swapaxes(dim0, dim1)",
+    "permute": "input.transpose(dims)",
+    "cat_same": "np.concatenate(tensors, axis=dim)",
+    "stack_same": "np.stack(tensors, axis=dim)",
+    "clone": "input.copy()",
+    **dict.fromkeys(("mm", "bmm"), "input @ mat2"),
+    "mv": "input @ vec",
+    "dot": "input @ tensor",
+    "vdot": "np.vdot(input, other)",
+    "outer_product": "np.outer(input, vec2)",
+    "addmm": "mat1 @ mat2 + input",
+    "addmv": "mat @ vec + input",
+    **dict.fromkeys(("move", "cast"), "input.astype(dtype)"),
+    "real": "input.real.copy()",
+    "imag": "input.imag.copy()",
 }
 """By operation: its form in NumPy, shorter to read than the body and of the same bits."""
 GUESSED: dict[str, tuple[str, ...]] = {
@@ -132,10 +128,7 @@ class Expressions:
         return self.known(key, operands, style, write)
 
     def formula(self, text: str, op: OpSchema, operands: Mapping[str, Operand], style: str, dtype: Any) -> ast.expr:
-        """A formula of an operation's declaration.
-
-        :param dtype: the dtype of the computation.
-        """
+        """A formula of an operation's declaration, for a computation in a dtype."""
         key = _key((op.body, text, style, dtype), operands)
 
         def write() -> Any:
@@ -152,7 +145,7 @@ class Expressions:
             tree = write()
             if key is not None:
                 (self.written if self.calls or len(_shared) >= MAX_SHARED else _shared)[key] = tree
-        return with_operands(tree, operands, style)  # type: ignore[no-any-return]
+        return with_names(tree, operands, style)  # type: ignore[no-any-return]
 
 
 MAX_SHARED = 2000  # expressions
@@ -231,19 +224,17 @@ class _Writer(ast.NodeTransformer):
         made = "<locals>" in op.body.__qualname__  # created by a function, so its own source is missing
         expression = expression_of(op.body) if self.style != PLAIN or made else None
         is_helper = isinstance(expression, ast.Call) and isinstance(expression.func, ast.Name)
-        if expression is not None and not is_helper:  # of one call the operation's own name says more
-            tree = self.inlined(op, call, expression, in_body=True)
-            if tree is not None:
-                return tree
+        # of one call the operation's own name says more
+        if expression is not None and not is_helper and (tree := self.inlined(op, call, expression, in_body=True)):
+            return tree
         call.func = ast.Name(self.to.function(op.body, self.style), ast.Load())
         return call
 
     def form(self, name: str) -> str:
         """Return NumPy's words for an operation; nothing if it has none in this style."""
-        forms = FORMS.get(name, ()) if self.style != PLAIN else ()
-        if self.is_readable:
-            forms = forms or GUESSED.get(name, ())
-        return forms[-1 if self.style == OTHERWISE else 0] if forms else ""
+        guessed = GUESSED.get(name, ("",)) if self.is_readable else ("",)
+        form = FORMS.get(name) or guessed[-1 if self.style == OTHERWISE else 0]
+        return form if self.style != PLAIN else ""
 
     def inlined(self, op: OpSchema, call: ast.Call, expression: ast.expr, in_body: bool = False) -> ast.expr | None:
         """The expression with the arguments of a call in it; None where that cannot be."""
@@ -251,24 +242,18 @@ class _Writer(ast.NodeTransformer):
         if arguments is None or binds_names(expression) or computes_twice(expression, arguments):
             return None
         known = {n: Operand(p, None) for n, p in arguments.items() if not isinstance(p, ast.List)}
-        expression = with_options(expression, known)
         marked = {name: ast.Name(f"__argument__{name}", ast.Load()) for name in arguments}
-        expression = substituted(expression, marked)
-        inner = _Writer(
-            self.to, op.body.__module__, {part.id for part in marked.values()}, self.style, self.dtype, in_body
-        )
-        expression = inner.visit(expression)
+        names = {mark.id for mark in marked.values()}
+        inner = _Writer(self.to, op.body.__module__, names, self.style, self.dtype, in_body)
+        expression = inner.visit(substituted(with_options(expression, known), marked))
         return substituted(expression, {mark.id: arguments[name] for name, mark in marked.items()})  # type: ignore[no-any-return]
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         match node:
             case ast.Attribute(ast.Name(name), "__wrapped__") if name not in self.variables:
-                function = getattr(sys.modules[self.module], name)
-                return ast.Name(self.to.function(function.__wrapped__), ast.Load())
-            case ast.Attribute(ast.Name(name), attribute):
-                inner = self.module_named(name)
-                if inner is not None:
-                    return ast.Name(self.refer(inner, attribute), ast.Load())
+                return ast.Name(self.to.function(getattr(sys.modules[self.module], name).__wrapped__), ast.Load())
+            case ast.Attribute(ast.Name(name), attribute) if (inner := self.module_named(name)) is not None:
+                return ast.Name(self.refer(inner, attribute), ast.Load())
         self.generic_visit(node)
         return node
 
@@ -305,8 +290,9 @@ def own_call(op: OpSchema) -> ast.Call:
     return parsed(f"{op.name}({op.passed({})})")  # type: ignore[return-value]
 
 
-def arguments_of(op: OpSchema, call: ast.Call) -> dict[str, ast.expr] | None:
-    """Return the arguments of an operation's call by parameter, defaults included; None if they are not known."""
+def arguments_of(op: OpSchema, call: ast.Call | None = None) -> dict[str, ast.expr] | None:
+    """Return the arguments of a call, by default the own one, by parameter, defaults included; None if not known."""
+    call = own_call(op) if call is None else call
     count = len(op.positional)
     first, rest = call.args[:count], call.args[count:]
     arguments: dict[Any, ast.expr] = {keyword.arg: keyword.value for keyword in call.keywords}
@@ -333,10 +319,10 @@ _VARIABLE = "__variable__"
 def formula_of(text: str, operands: Mapping[str, Operand], is_complex: bool) -> Any:
     """Return a formula with its shapes and constant options put in, so that no false statement is written."""
     tree = parsed(text) if is_complex else without_conj(parsed(text))
-    return with_options(with_metadata(tree, operands), operands)
+    return with_options(with_shapes(tree, operands), operands)
 
 
-def with_metadata(tree: Any, operands: Mapping[str, Operand]) -> Any:
+def with_shapes(tree: Any, operands: Mapping[str, Operand]) -> Any:
     """Return a formula with the shape itself for ``input.shape``."""
 
     def change(part: Any) -> Any:
@@ -373,7 +359,7 @@ def _marked(tree: ast.expr) -> ast.expr:
     return rewritten(copied(tree), change)  # type: ignore[no-any-return]
 
 
-def with_operands(tree: Any, operands: Mapping[str, Operand], style: str) -> Any:
+def with_names(tree: Any, operands: Mapping[str, Operand], style: str = READABLE) -> Any:
     """Return a copy of a formula with the variables of the program, in which is decided what constants decide."""
     readable = style in (READABLE, OTHERWISE)
     trees = {name: o.short if readable and o.short is not None else o.tree for name, o in operands.items()}
@@ -391,9 +377,7 @@ def with_operands(tree: Any, operands: Mapping[str, Operand], style: str) -> Any
             return trees.get(own, part) if own == part.id else ast.Name(own, part.ctx)
         if kind is ast.Constant or not isinstance(part, ast.AST) or not part._fields:
             return part
-        parts = {
-            name: written(inner) if getattr(inner, "_fields", inner) else inner for name, inner in ast.iter_fields(part)
-        }
+        parts = {name: written(one) if getattr(one, "_fields", one) else one for name, one in ast.iter_fields(part)}
         return decided(kind(**parts), _is_gradient)
 
     made = written(tree)

@@ -27,17 +27,7 @@ from typing import Any, Protocol
 from nbautograd._engine.compiler.source import compiled
 from nbautograd.viz.program.loops import MIN_STEPS, Roller
 from nbautograd.viz.program.modules import Function, Modules, plus
-from nbautograd.viz.program.statements import (
-    BACKWARD,
-    DATA,
-    FORWARD,
-    GRADS,
-    HEADINGS,
-    Line,
-    Statement,
-    Statements,
-    text_of,
-)
+from nbautograd.viz.program.statements import BACKWARD, DATA, FORWARD, GRADS, HEADINGS, Index, Line, Statement, text_of
 from nbautograd.viz.program.variables import Names
 
 __all__ = ["Folded", "Segment", "fold"]
@@ -58,12 +48,7 @@ class Segment(Protocol):
 
 
 class Folded:
-    """A folded program.
-
-    :ivar functions: those that its statements call.
-    :ivar parts: the statements, by the part of the program that they are in.
-    :ivar results: the expression of each leaf's gradient.
-    """
+    """A folded program: its functions, its statements by part, and the expression of each leaf's gradient."""
 
     def __init__(self, functions: list[Function], parts: dict[str, list[Statement]], results: list[str]) -> None:
         self.functions, self.parts, self.results = functions, parts, results
@@ -81,10 +66,7 @@ class Folded:
         return lines
 
     def computed(self, scope: Mapping[str, Any]) -> list[Any]:
-        """The gradients of the leaves.
-
-        :param scope: the functions, modules and stored arrays of the program.
-        """
+        """Compute the gradients of the leaves in a scope of functions, modules and stored arrays."""
         names = dict(scope)
         lines = ["def backward():", *textwrap.indent("\n".join(self.body()), "    ").split("\n")]
         main = "\n".join([*lines, f"    return [{', '.join(self.results)}]", ""])
@@ -115,9 +97,7 @@ class _SharedBlock:
         """The backward pass: inner segments, and the lines outside of them."""
 
     def begin(self, siblings: list[_SharedBlock]) -> None:
-        """Take the operations before a loop for its first step, if there are as many: it often begins with something
-        else, so that it is not seen to be one.
-        """
+        """Take the operations before a loop for its first step, if there are as many: it often begins differently."""
         first = self.children[0]
         at = len(siblings) - 1
         while at and siblings[at - 1].start >= first.start - (first.stop - first.start):
@@ -134,13 +114,9 @@ class _SharedBlock:
 
 
 def fold(
-    lines: Sequence[Line],
-    tree: Segment,
-    order: Sequence[Any],
-    results: Sequence[str],
-    names: Names,
+    lines: Sequence[Line], tree: Segment, order: Sequence[Any], results: Sequence[str], names: Names,
     wanted: Mapping[str, str],
-) -> Folded:
+) -> Folded:  # fmt: skip
     """The program of lines in which segments are functions and loops.
 
     :param order: the nodes of the operations, in running order: segments count them.
@@ -151,19 +127,17 @@ def fold(
     place = {node: i for i, node in enumerate(order)}
     parts: dict[str, list[Statement]] = {DATA: [], FORWARD: [], BACKWARD: [], GRADS: []}
     for line in lines:
-        comment = line.comment.partition(", path ")[0]
-        tree_of_line = ast.parse(line.text).body[0]
-        statement = Statement(tree_of_line, line)
-        statement.comment = comment
+        statement = Statement(ast.parse(line.text).body[0], line)
+        statement.comment = line.comment.partition(", path ")[0]
         parts[line.part].append(statement)
-    index = Statements()
+    index = Index()
     end = Statement(ast.parse(f"[{', '.join(results)}]").body[0])
     index.add([*(statement for part in parts.values() for statement in part), end])
     return _Folding(index, place, names, wanted).fold(tree, parts, end)
 
 
 class _Folding:
-    def __init__(self, index: Statements, place: Mapping[Any, int], names: Names, wanted: Mapping[str, str]) -> None:
+    def __init__(self, index: Index, place: Mapping[Any, int], names: Names, wanted: Mapping[str, str]) -> None:
         self.index, self.place, self.names, self.wanted = index, place, names, wanted
 
     def fold(self, tree: Segment, parts: dict[str, list[Statement]], end: Statement) -> Folded:

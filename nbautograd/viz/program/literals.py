@@ -131,9 +131,7 @@ def _number(value: Any) -> str:
     """Write a Python number as an expression; ``repr`` of inf and nan is not one."""
     if isinstance(value, complex):
         return f"complex({_number(value.real)}, {_number(value.imag)})"
-    if isinstance(value, float) and not math.isfinite(value):
-        return f'float("{value!r}")'
-    return repr(value)
+    return f'float("{value!r}")' if isinstance(value, float) and not math.isfinite(value) else repr(value)
 
 
 def literal(value: Any, array: Callable[[Any], str], refer: Callable[[Any], str]) -> str:

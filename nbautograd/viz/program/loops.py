@@ -15,20 +15,7 @@ from itertools import chain, compress, groupby, repeat
 from typing import Any
 
 from nbautograd.viz.program.names import common_start, identifier
-from nbautograd.viz.program.statements import (
-    BACKWARD,
-    EITHER,
-    FIRST,
-    Block,
-    Form,
-    Loop,
-    Place,
-    Statement,
-    Statements,
-    Value,
-    kind_of_all,
-    text_of,
-)
+from nbautograd.viz.program.statements import BACKWARD, Block, Form, Index, Loop, Statement, Value, kind_of, text_of
 from nbautograd.viz.program.variables import Names
 
 __all__ = ["MIN_STEPS", "Roller"]
@@ -52,14 +39,14 @@ class Roller:
     :ivar empty: statements at the beginning of the backward pass: sums that begin with nothing.
     """
 
-    def __init__(self, index: Statements, names: Names, wanted: Mapping[str, str], place: Mapping[Any, int]) -> None:
+    def __init__(self, index: Index, names: Names, wanted: Mapping[str, str], place: Mapping[Any, int]) -> None:
         self.index, self.names, self.wanted, self.place = index, names, wanted, place
         self.empty: list[Statement] = []
-        self.element: dict[str, Place] = {}
+        self.element: dict[str, tuple[str, int]] = {}
         """The places of variables that are elements now, whether or not they remain variables."""
         self.families: set[str] = set()
         """The names of families of elements."""
-        self.listed: dict[str, Place] = {}
+        self.listed: dict[str, tuple[str, int]] = {}
         """The places of variables that are listed before a loop."""
         self.made: dict[str, int] = {}
         """When each list is made: loops are rolled up from the inside out, so not in the order in which they run."""
@@ -72,10 +59,7 @@ class Roller:
         return self.counters[depth]
 
     def roll(self, steps: Sequence[list[Statement]], *, ahead: bool) -> list[Statement]:
-        """The statements of all steps, with as many of them as possible in a loop.
-
-        :param ahead: the first step runs first.
-        """
+        """The statements of all steps, as many as possible in a loop; if ``ahead``, the first step runs first."""
         count = len(steps)
         known = self.index.variables, self.families
         enough = steps if count >= MIN_STEPS else []
@@ -118,8 +102,7 @@ class _Own:
     """
 
     def __init__(self, names: tuple[str | None, ...]) -> None:
-        self.names = names
-        self.name = next(filter(None, names))
+        self.names, self.name = names, next(filter(None, names))
         self.place: int | None = None
         self.others: dict[int, str] = {}
 
@@ -132,10 +115,8 @@ class _Own:
 class _Rolling:
     """The statements of some steps, side by side. The first step and the last may lack some that others have."""
 
-    def __init__(
-        self, roller: Roller, steps: Sequence[list[Statement]], numbers: range, forms: list[list[Form]]
-    ) -> None:
-        self.roller, self.steps, self.numbers = roller, steps, numbers
+    def __init__(self, roller: Roller, steps: Sequence[list[Statement]], turns: range, forms: list[list[Form]]) -> None:
+        self.roller, self.steps, self.numbers = roller, steps, turns
         self.index = roller.index
         self.template = steps[1]
         self.forms = [self.aligned(i, own, forms[1]) for i, own in enumerate(forms)]
@@ -147,8 +128,7 @@ class _Rolling:
         """Which variables are listed by now, also by lists that this loop would need."""
         self.begun: list[Statement] = []
         """The first statements of the backward pass."""
-        depth = max((_depth(statement) for statement in self.template), default=0)
-        self.counter = roller.counter(depth)
+        self.counter = roller.counter(max(map(_depth, self.template), default=0))
 
     def aligned(self, step: int, forms: list[Form], template: list[Form]) -> list[Form | None]:
         """The statements of a step, each at the place of the same one in other steps."""
@@ -206,7 +186,6 @@ class _Rolling:
         return next((self.own[value] for value in values if value in self.own), None)
 
     def elements(self) -> list[_Own]:
-        """Return the variables that become elements."""
         return [own for own in dict.fromkeys(self.own.values()) if own.place is not None]
 
     def find_elements(self, series: Sequence[Sequence[Values]], ahead: bool) -> None:
@@ -288,8 +267,7 @@ class _Rolling:
         """Elements of lists or tuples, which are themselves one of each step."""
         places = {i: value[1] for i, value in enumerate(values) if isinstance(value, tuple)}
         family = self.expression(_families(values))
-        alike = len({*places.values()}) == 1
-        place = ast.Constant(next(iter(places.values()))) if alike else self.number(places)
+        place = ast.Constant(next(iter(places.values()))) if len({*places.values()}) == 1 else self.number(places)
         return None if family is None else ast.Subscript(family, place, ast.Load())
 
     def shifted_element(self, values: Mapping[int, Any]) -> ast.expr:
@@ -399,7 +377,7 @@ class _Rolling:
         self.roller.empty += [*self.begun, *begun]
         self.index.drop(_all(self.steps))
         self.roller.forget(_all(self.steps))
-        elements: dict[str, Place] = {}
+        elements: dict[str, tuple[str, int]] = {}
         for own in self.elements():
             self.roller.families.add(own.name)
             elements |= {name: (own.name, place) for name, place in own.places().items()}
@@ -428,10 +406,9 @@ def _kinds_and_sums(slots: list[Any]) -> tuple[list[str], dict[str, None]]:
     kinds: list[str] = []
     sums: dict[str, None] = {}
     for forms in slots:
-        terms = [(form.target, form.term.kind) for form in forms if form and form.term]
-        kinds.append(kind_of_all({kind for _, kind in terms}))
-        if kinds[-1] == EITHER:
-            sums |= {target: None for target, kind in terms if kind == FIRST}
+        terms = [(next(iter(form.statement.writes())), form.term) for form in forms if form and form.term]
+        kinds.append(kind_of({term.kind for _, term in terms}))
+        sums |= {target: None for target, term in terms if term.begins(kinds[-1])}
     return kinds, sums
 
 

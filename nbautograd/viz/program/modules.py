@@ -14,19 +14,7 @@ from typing import Any
 
 from nbautograd.viz.program.loops import Roller
 from nbautograd.viz.program.names import common_start
-from nbautograd.viz.program.statements import (
-    BACKWARD,
-    EITHER,
-    FIRST,
-    PLUS,
-    Call,
-    Statement,
-    Statements,
-    kind_of_all,
-    term_of,
-    text_of,
-    wrapped,
-)
+from nbautograd.viz.program.statements import BACKWARD, PLUS, Call, Index, Statement, kind_of, term_of, text_of, wrapped
 from nbautograd.viz.program.variables import Names
 
 __all__ = ["Function", "Modules", "plus"]
@@ -66,7 +54,7 @@ def plus() -> Function:
 class _Call:
     """A called module: its statements, and the uses of its variables."""
 
-    def __init__(self, block: Any, index: Statements) -> None:
+    def __init__(self, block: Any, index: Index) -> None:
         self.block, self.label = block, block.label
         self.forward: list[Statement] = block.forward
         self.backward: list[Statement] = block.backward
@@ -85,7 +73,6 @@ class _Call:
 
 
 def _alike(calls: Iterable[_Call], key: Callable[[_Call], Any]) -> list[list[_Call]]:
-    """Group the calls that have the same key."""
     groups: dict[Any, list[_Call]] = {}
     for call in calls:
         groups.setdefault(key(call), []).append(call)
@@ -111,11 +98,8 @@ class Modules:
         """Replace modules by calls; none of them is inside another one."""
         called = [_Call(block, self.index) for block in blocks if block.forward]
         for calls in _alike(called, lambda call: (call.label, call.shape)):
-            if (
-                len(calls[0].forward) >= MIN_LINES
-                and len(calls[0].inputs) <= MAX_ARGUMENTS
-                and max(len(c.outputs) for c in calls) <= 4
-            ):
+            first, outputs = calls[0], max(len(call.outputs) for call in calls)
+            if len(first.forward) >= MIN_LINES and len(first.inputs) <= MAX_ARGUMENTS and outputs <= 4:
                 self.share(calls)
 
     def share(self, calls: list[_Call]) -> None:
@@ -164,12 +148,11 @@ class Modules:
         _unpack(body, kept)
         name = self.names.new(f"{stem}_backward")
         parameters = [local[n] for n in taken[0]] + [SAVED] * bool(kept)
-        returned = _tuple([local[one.gradients[i]] for i in outputs], bare=True)
+        returned = ", ".join([local[one.gradients[i]] for i in outputs]) or "None"
         self.functions.append(Function(name, parameters, body, returned, f"The gradients of {one.label}."))
         for call, arguments in zip(calls, taken, strict=True):
-            own = [*arguments, *([call.saved] if kept else [])]
-            targets_of = [call.gradients[i] for i in outputs]
-            call.block.backward = [self.call(name, own, targets_of, call.backward)]
+            own, targets = arguments + [call.saved] * bool(kept), [call.gradients[i] for i in outputs]
+            call.block.backward = [self.call(name, own, targets, call.backward)]
 
     def with_gradients(self, local: dict[str, str], call: _Call) -> dict[str, str]:
         """Return the local names of a backward pass: those of the forward pass, and of gradients."""
@@ -194,9 +177,9 @@ class Modules:
                 kinds = {term.kind for term in terms}
                 if len(kinds) < 2:
                     continue
-                kind = kind_of_all(kinds)
+                kind = kind_of(kinds)
                 for statement, term in zip(inner, terms, strict=True):
-                    if kind == EITHER and term.kind == FIRST:
+                    if term.begins(kind):
                         begun = Statement(ast.parse(f"{ast.unparse(term.target)} = None").body[0], part=BACKWARD)
                         self.index.add([begun])
                         self.roller.empty.append(begun)
@@ -243,13 +226,12 @@ class Modules:
         return local
 
 
-def _variables(statements: Iterable[Statement], index: Statements) -> list[str]:
+def _variables(statements: Iterable[Statement], index: Index) -> list[str]:
     """The variables in statements, as they come."""
-    order = dict.fromkeys(name.id for s in statements for name in s.names() if name.id in index.variables)
-    return [*order]
+    return [*dict.fromkeys(name.id for s in statements for name in s.names() if name.id in index.variables)]
 
 
-def _taken(statements: Iterable[Statement], index: Statements) -> list[str]:
+def _taken(statements: Iterable[Statement], index: Index) -> list[str]:
     """The variables that have a value before."""
     known: set[str] = set()
     names: dict[str, None] = {}
@@ -269,9 +251,7 @@ def _shape(statements: Iterable[Statement], order: Sequence[str]) -> tuple[Any, 
         shape.append(copied.skeleton())
         for inner in copied.inner():
             term = term_of(inner)
-            shape.append(
-                ast.unparse(inner.tree) if term is None else (ast.unparse(term.target), ast.unparse(term.value))
-            )
+            shape.append(tuple(map(ast.unparse, (inner.tree,) if term is None else (term.target, term.value))))
     return tuple(shape)
 
 
@@ -292,8 +272,5 @@ def _inner(statements: Iterable[Statement]) -> Iterator[Statement]:
     return (inner for statement in statements for inner in statement.inner())
 
 
-def _tuple(names: Sequence[str], bare: bool = False) -> str:
-    """Names as a tuple, or, for one value, as that."""
-    if bare:
-        return ", ".join(names) or "None"
+def _tuple(names: Sequence[str]) -> str:
     return f"({', '.join(names)}{',' if len(names) == 1 else ''})"

@@ -7,21 +7,14 @@ import builtins
 import keyword
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import takewhile
 from typing import Any
 
 __all__ = [
-    "RESERVED",
-    "bound_by",
-    "bound_outside",
-    "common_start",
-    "global_names",
-    "identifier",
-    "local_names",
-    "renamed",
-]
+    "RESERVED", "bound_by", "bound_outside", "common_start", "global_names", "identifier", "local_names", "renamed",
+]  # fmt: skip
 
 RESERVED = {*keyword.kwlist, *keyword.softkwlist, *dir(builtins), "np", "torch", "data", "plus"}
 
@@ -62,19 +55,14 @@ def global_names(tree: ast.AST, now: bool = False) -> set[str]:
     >>> sorted(global_names(ast.parse("def f(x):\n    y = x + z\n    return [y for y in g(y)]")))
     ['g', 'z']
     """
-    return {name.id for name in _globals(tree, now)}
-
-
-def bound_outside(tree: ast.AST) -> Iterator[ast.Name]:
-    """Yield the names in a statement or an expression that are no variables of a function or comprehension in it."""
-    return iter(_globals(tree))
+    return {name.id for name in bound_outside(tree, now)}
 
 
 def renamed(tree: Any, names: Mapping[str, str]) -> Any:
     """The tree with other names for its outer variables, and for the function or class that it defines."""
     if not names:
         return tree
-    for node in _globals(tree):
+    for node in bound_outside(tree):
         node.id = names.get(node.id, node.id)
     if isinstance(tree, (ast.FunctionDef, ast.ClassDef)):
         tree.name = names.get(tree.name, tree.name)
@@ -92,10 +80,10 @@ def local_names(tree: ast.AST) -> set[str]:
     return names
 
 
-def _globals(node: ast.AST, now: bool = False) -> list[ast.Name]:
-    """Return the ``Name`` nodes that no enclosing function binds."""
+def bound_outside(tree: ast.AST, now: bool = False) -> list[ast.Name]:
+    """Return the names in a statement or an expression that are no variables of a function or comprehension in it."""
     found: list[ast.Name] = []
-    _find_globals(node, (), now, found)
+    _find_globals(tree, (), now, found)
     return found
 
 

@@ -172,19 +172,14 @@ class NumpyWriter(Variables):
         if array is None or len(call.results) != 1:
             raise refuse(call.node, "it is random, and what it drew has not been kept")
         name = self.variable[call.results[0]]
-        origin = ("array", array)
-        self.add(
-            name, self.array(array, name), array, FORWARD, f"{place}: what was drawn", node=call.node, origin=origin
-        )
+        text, comment = self.array(array, name), f"{place}: what was drawn"
+        self.add(name, text, array, FORWARD, comment, node=call.node, origin=("array", array))
         self.operands[call] = self.unpromoted(call)
 
     def compare(self, call: Call, value: Any) -> None:
         """Raise if a result differs from the recorded one."""
-        recorded = call.recorded
-        first = value[0] if call.op.many else value
-        if recorded is None or not isinstance(first, (np.ndarray, np.generic)):
-            return
-        if not same_elements(recorded, first):
+        recorded, first = call.recorded, value[0] if call.op.many else value
+        if recorded is not None and isinstance(first, (np.ndarray, np.generic)) and not same_elements(recorded, first):
             raise refuse(
                 call.node,
                 "computed again it has another value than it had: a leaf or an operand has been written to since, or "
@@ -208,15 +203,12 @@ class NumpyWriter(Variables):
         root = self.root
         name = self.names.new(f"g_{self.variable[root]}")
         value = self.values[self.variable[root]]
-        if self.seed is None:
-            if value.size != 1:
-                raise ProgramError(
-                    "grad can be implicitly created only for scalar outputs: say which gradient the pass starts with, "
-                    f"for a result of shape {list(value.shape)}"
-                )
-            start = backend.ones_like(value)
-        else:
-            start = self.seed
+        if self.seed is None and value.size != 1:
+            raise ProgramError(
+                "grad can be implicitly created only for scalar outputs: say which gradient the pass starts with, "
+                f"for a result of shape {list(value.shape)}"
+            )
+        start = backend.ones_like(value) if self.seed is None else self.seed
         self.gradient[root] = name
         self.add(name, self.array(start, name), start, BACKWARD, "where the pass begins", origin=("array", start))
         for call in reversed(self.graph.steps):  # by sequence number, as in the engine
@@ -234,34 +226,27 @@ class NumpyWriter(Variables):
         """The lines of one node that a gradient has reached: a term per input."""
         if self.gradient.keys().isdisjoint(call.results):
             return
-        op = call.op
         expected = self.expected(call)
-        if op.lists:
+        if call.op.lists:
             self.backward_of_list(call, expected)
             return
-        for slot, name in enumerate(op.inputs):
-            target = call.targets[slot] if slot < len(call.targets) else None
-            if target is None or expected[slot] is None:
-                continue
-            written = functools.partial(self.term, call, name, slot)
-            tree = self.chosen(call, expected[slot], written, slot)
-            self.send(call, target, tree, expected[slot], slot)
+        for slot, (name, target) in enumerate(zip(call.op.inputs, call.targets, strict=False)):
+            if target is not None and expected[slot] is not None:
+                tree = self.chosen(call, expected[slot], functools.partial(self.term, call, name, slot), slot)
+                self.send(call, target, tree, expected[slot], slot)
 
     def backward_of_list(self, call: Call, expected: list[Any]) -> None:
         """Write the backward of an operation on a list of tensors, whose formula gives all gradients at once."""
-        (name,) = call.op.inputs if len(call.op.inputs) == 1 else ("",)
-        if not name:
+        if len(call.op.inputs) != 1:
             raise refuse(call.node, "it takes a list of tensors and further tensors")
-        wanted = [i for i, target in enumerate(call.targets) if target is not None and expected[i] is not None]
+        wanted = [(i, to) for i, to in enumerate(call.targets) if to is not None and expected[i] is not None]
         if not wanted:
             return
         parts = self.names.new(f"parts_of_g_{self.variable[call.results[0]]}")
-        tree = self.chosen(call, list(expected), lambda style: self.term(call, name, None, style))
+        tree = self.chosen(call, list(expected), lambda style: self.term(call, call.op.inputs[0], None, style))
         self.lines.append(Line(f"{parts} = {ast.unparse(tree)}", call.name, BACKWARD, name=parts, node=call.node))
         self.hold(parts, list(expected))
-        for i in wanted:
-            target = call.targets[i]
-            assert target is not None
+        for i, target in wanted:
             self.send(call, target, parsed(f"{parts}[{i}]"), expected[i], i)
 
     def expected(self, call: Call) -> list[Any]:
@@ -285,8 +270,7 @@ class NumpyWriter(Variables):
     def by_formulas(self, call: Call) -> list[Any]:
         """The gradients by the formulas of the declaration, over the values of the program."""
         if call.op.lists:
-            tree = self.term(call, call.op.inputs[0], None, PLAIN)
-            return list(self.computed(tree))
+            return list(self.computed(self.term(call, call.op.inputs[0], None, PLAIN)))
         return [
             None if call.targets[slot] is None else self.computed(self.term(call, name, slot, PLAIN))
             for slot, name in enumerate(call.op.inputs)
@@ -367,8 +351,7 @@ class NumpyWriter(Variables):
             self.fresh[name] = isinstance(value, np.generic) or (value.base is None and not held)
         else:
             before = self.values[name]
-            total = before + value
-            text = self.text(tree)
+            total, text = before + value, self.text(tree)
             lies_alike = isinstance(before, np.generic) or LAYOUT(total) == LAYOUT(before)
             added = f"{name} += {text}" if self.fresh[name] and lies_alike else f"{name} = {name} + {text}"
             self.lines.append(Line(added, call.name, BACKWARD, name=name, **about))
@@ -384,10 +367,8 @@ class NumpyWriter(Variables):
             if gradient is None:
                 continue
             name = self.results[leaf] = self.names.new(f"{self.variable[leaf]}_grad")
-            held = leaf.tensor.grad
-            value = self.values[gradient]
-            what = f"{leaf.name}.grad"
-            own = leaf.array.dtype
+            held, value = leaf.tensor.grad, self.values[gradient]
+            what, own = f"{leaf.name}.grad", leaf.array.dtype
             if value.dtype != own and value.ndim > 1:
                 gradient, value = f"{gradient}.astype({dtype_text(own)})", value.astype(own)
             if held is None:
@@ -437,10 +418,7 @@ def write_later(
 
 
 def written(graph: Graph, gradient: Any, choices: Choices, *, named_only: bool = False) -> NumpyWriter:
-    """The lines of the NumPy program.
-
-    :param named_only: to be read: the functions that they call are not taken over.
-    """
+    """The NumPy program's lines; if ``named_only``, to be read: the functions that they call are not taken over."""
     writer = NumpyWriter(graph, None if gradient is None else getattr(gradient, "_a", gradient), choices)
     writer.bundle.named_only = named_only
     writer.write()
@@ -461,9 +439,7 @@ def _narrow(a: Any, dtype: Any) -> Any:
 def _all_same(value: Any, expected: Any) -> bool:
     if isinstance(expected, (list, tuple)):
         return isinstance(value, (list, tuple)) and len(value) == len(expected) and all(map(_all_same, value, expected))
-    if expected is None:
-        return True
-    return same(value, expected)
+    return expected is None or same(value, expected)
 
 
 def _ordered(tree: ast.expr, value: Any, expected: Any) -> ast.expr | None:

@@ -40,18 +40,10 @@ class Program:
     """
 
     def __init__(
-        self,
-        name: str,
-        lines: list[Line],
-        *,
-        imports: Iterable[str] = (),
-        helpers: str = "",
-        stored: dict[str, Any],
-        results: list[tuple[str, str]],
-        library: str = "numpy",
-        needs: str = "NumPy alone",
+        self, name: str, lines: list[Line], *, imports: Iterable[str] = (), helpers: str = "", stored: dict[str, Any],
+        results: list[tuple[str, str]], library: str = "numpy", needs: str = "NumPy alone",
         folded: Folded | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.name, self.stored, self.results, self.folded = name, stored, results, folded
         self.lines = [replace(line, origin=(), scope=_scope_of(line.node)) for line in lines]
         self.imports, self.helpers, self.library, self.needs = sorted({*imports}), helpers, library, needs
@@ -74,15 +66,11 @@ class Program:
         return "\n".join([*self._libraries(), *needed, *functions, "", self.body])
 
     def _libraries(self) -> list[str]:
-        """The libraries that the lines name."""
         uses_numpy = self.library == "numpy" or self.stored or re.search(r"\bnp\.", self.body)
         return ["import numpy as np"] * bool(uses_numpy) + ["import torch"] * (self.library == "torch")
 
     def source(self, data: str = "") -> str:
-        """A file that runs: the functions that the lines call, and the lines, as a function.
-
-        :param data: the name of the file that has the large arrays, beside this one.
-        """
+        """A file that runs: the functions that the lines call, and the lines as one; ``data`` has the large arrays."""
         imports = {*self.imports, *(["from pathlib import Path"] if self.stored else []), *self._libraries()}
         about = f"The forward and the backward pass of {_plain(self.name)}, written by nbautograd."
         parts = [f'"""{about}\n\nIt needs {self.needs}.\n"""', "", *sorted(imports, key=_order), ""]
@@ -91,30 +79,20 @@ class Program:
         if self.definitions:
             parts += [self.definitions, ""]
         expressions = [gradient for _, gradient in self.results] if self.folded is None else self.folded.results
-        results = ", ".join(
-            f"{_plain(label)!r}: {gradient}" for (label, _), gradient in zip(self.results, expressions, strict=True)
-        )
+        pairs = zip(self.results, expressions, strict=True)
+        results = ", ".join(f"{_plain(label)!r}: {gradient}" for (label, _), gradient in pairs)
         load = f"data = np.load(Path(__file__).with_name({data!r}))\n" if self.stored else ""
         parts += [
-            "",
-            "@torch.no_grad()" if self.library == "torch" else '@np.errstate(all="ignore")',
-            "def backward():",
-            '    """Return the gradients of the leaves, by name."""',
+            "\n@torch.no_grad()" if self.library == "torch" else '\n@np.errstate(all="ignore")',
+            'def backward():\n    """Return the gradients of the leaves, by name."""',
             textwrap.indent(f"{load}{self.body}\nreturn {{{results}}}", "    "),
-            "",
-            "",
-            'if __name__ == "__main__":',
-            "    for name, gradient in backward().items():",
-            '        print(f"{name}.grad = {gradient}")',
-            "",
+            '\n\nif __name__ == "__main__":\n    for name, gradient in backward().items():',
+            '        print(f"{name}.grad = {gradient}")\n',
         ]
         return "\n".join(parts)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the file, and beside it an ``.npz`` of the large arrays, if there are any.
-
-        :raises OSError: a file cannot be written.
-        """
+        """Write the file, and beside it an ``.npz`` of the large arrays, if there are any."""
         path = os.fspath(path)
         data = os.path.splitext(os.path.basename(path))[0] + ".npz"
         if self.stored:
@@ -136,15 +114,10 @@ def _plain(text: str) -> str:
 
 @uncollected()
 def write(
-    root: Any,
-    gradient: Any = None,
-    name_of: Callable[[Any, int], str] | None = None,
-    tensor_name: Callable[[Any], str] | None = None,
-    *,
-    library: str = "numpy",
-    tree: Segment | None = None,
+    root: Any, gradient: Any = None, name_of: Callable[[Any, int], str] | None = None,
+    tensor_name: Callable[[Any], str] | None = None, *, library: str = "numpy", tree: Segment | None = None,
     tape: Tape | None = None,
-) -> Program:
+) -> Program:  # fmt: skip
     """The program of the graph that made ``root``.
 
     :param gradient: the start of the backward pass; by default 1, for a result of one element.
@@ -161,48 +134,31 @@ def write(
         if tree is not None and writer.choices.changed:
             writer.choices.changed = False
             writer = written(read(root, name_of, tensor_name, tape), gradient, writer.choices)
-    graph = writer.graph
-    leaves = [leaf for leaf in graph.inputs if leaf in writer.results]
-
     if library == "torch":
         tensors = TensorWriter(writer)
         tensors.write()
-        results = [(leaf.name, f"{writer.variable[leaf]}.grad") for leaf in leaves]
+        results = [(leaf.name, f"{writer.variable[leaf]}.grad") for leaf in writer.results]
         return Program(
-            writer.root.name,
-            tensors.lines,
-            helpers=VJP if tensors.uses_vjp else "",
-            stored=writer.stored,
-            results=results,
-            library=library,
-            needs="PyTorch, or nbautograd in its place",
+            writer.root.name, tensors.lines, helpers=VJP if tensors.uses_vjp else "", stored=writer.stored,
+            results=results, library=library, needs="PyTorch, or nbautograd in its place",
             folded=_folded(writer, tensors.lines, results, tree, tensors.values, is_near),
-        )
+        )  # fmt: skip
     functions = writer.bundle.source()
     needs = "NumPy and SciPy" if "scipy" in functions else "NumPy alone"
-    if writer.bundle.needs_package:
+    if any(line.startswith("from nbautograd") for line in writer.bundle.imports.values()):
         needs = "NumPy and nbautograd, of which it imports functions that have no source of their own"
-    results = [(leaf.name, writer.results[leaf]) for leaf in leaves]
+    results = [(leaf.name, gradient) for leaf, gradient in writer.results.items()]
     return Program(
-        writer.root.name,
-        writer.lines,
-        imports=writer.bundle.imports.values(),
-        helpers=functions,
-        stored=writer.stored,
-        results=results,
-        needs=needs,
+        writer.root.name, writer.lines, imports=writer.bundle.imports.values(), helpers=functions, stored=writer.stored,
+        results=results, needs=needs,
         folded=_folded(writer, writer.lines, results, tree, writer.expressions.scope, same),
-    )
+    )  # fmt: skip
 
 
 def _folded(
-    writer: NumpyWriter,
-    lines: list[Line],
-    results: list[tuple[str, str]],
-    tree: Segment | None,
-    scope: Mapping[str, Any],
-    alike: Callable[[Any, Any], bool],
-) -> Folded | None:
+    writer: NumpyWriter, lines: list[Line], results: list[tuple[str, str]], tree: Segment | None,
+    scope: Mapping[str, Any], alike: Callable[[Any, Any], bool],
+) -> Folded | None:  # fmt: skip
     """Return the folded program; None if not requested, or if its gradients differ from the flat one's."""
     if tree is None:
         return None
@@ -214,7 +170,7 @@ def _folded(
             gradients = program.computed({**scope, "data": writer.stored})
     except Exception:  # the flat program is known to be right
         return None
-    expected = [writer.values[writer.results[leaf]] for leaf in writer.graph.inputs if leaf in writer.results]
+    expected = [writer.values[name] for name in writer.results.values()]
     return program if all(map(alike, gradients, expected)) else None
 
 

@@ -113,12 +113,10 @@ class Memory:
     def __init__(self, array: Any, shape: Any, strides: Any, shift: int, size: int) -> None:
         self.array = array
         self.__array_interface__ = {
-            "version": 3,
-            "typestr": array.dtype.str,
-            "shape": tuple(shape),
+            "version": 3, "typestr": array.dtype.str, "shape": tuple(shape),
             "strides": tuple(stride * size for stride in strides),
             "data": (array.__array_interface__["data"][0] + shift * size, False),
-        }
+        }  # fmt: skip
 
 
 def restride(a: Any, shape: Any, strides: Any, shift: int = 0) -> Any:

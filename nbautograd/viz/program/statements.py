@@ -10,9 +10,8 @@ from __future__ import annotations
 import ast
 import copy
 import textwrap
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from nbautograd._engine.compiler.expressions import substituted
@@ -20,8 +19,8 @@ from nbautograd._engine.compiler.source import copied, parsed, rewritten
 from nbautograd.viz.program.names import bound_outside
 
 __all__ = [
-    "BACKWARD", "DATA", "EITHER", "FIRST", "FORWARD", "GRADS", "PLUS", "Block", "Call", "Form", "Line", "Loop", "Place",
-    "Statement", "Statements", "Term", "Value", "kind_of_all", "replaced", "term_of", "text_of", "wrapped",
+    "BACKWARD", "DATA", "FORWARD", "GRADS", "PLUS", "Block", "Call", "Form", "Index", "Line", "Loop", "Statement",
+    "Term", "Value", "kind_of", "term_of", "text_of", "wrapped",
 ]  # fmt: skip
 
 DATA, FORWARD, BACKWARD, GRADS = "data", "forward", "backward", "grads"
@@ -45,10 +44,8 @@ class Line:
     """The operation of the line."""
     slot: int | None = None
     """In the backward pass: the number of the input that gets the line's gradient."""
-
     origin: tuple[Any, ...] = ()
     """The source of the line, for a writer in another vocabulary: a kind, and its data."""
-
     scope: tuple[tuple[str, int], ...] = ()
     """The modules and named blocks in which the operation ran, outermost first, each with the number of its call."""
 
@@ -97,13 +94,14 @@ class Statement:
         self.nodes: tuple[Any, ...] = () if line is None or line.node is None else (line.node,)
         self.adds = line is not None and line.slot is not None
 
-    def names(self) -> Iterator[ast.Name]:
+    def names(self) -> Iterable[ast.Name]:
         """The names in it that are no variables of a comprehension or a lambda, in the order of the text."""
         return bound_outside(self.tree)
 
     def replace(self, trees: Mapping[str, ast.expr]) -> None:
         """Put expressions in the place of names."""
-        self.tree = replaced(self.tree, trees)
+        for statement in self.inner():
+            statement.tree = replaced(statement.tree, trees)
 
     def reads(self) -> dict[str, None]:
         """Return the names that it reads."""
@@ -118,10 +116,7 @@ class Statement:
         match self.tree:
             case ast.Assign([ast.Name(name)]):  # the common case
                 return {name: None}
-        if isinstance(self.tree, ast.Assign):
-            targets = self.tree.targets
-        else:
-            targets = [self.tree.target] if isinstance(self.tree, ast.AugAssign) else []
+        targets = getattr(self.tree, "targets", [getattr(self.tree, "target", None)])
         parts = [part for target in targets for part in (target.elts if isinstance(target, ast.Tuple) else [target])]
         return {name: None for name in map(_base, parts) if name}
 
@@ -143,15 +138,15 @@ class Statement:
         def change(part: Any) -> Any:
             match getattr(part, "elts", None):
                 case [ast.Subscript(ast.Name(family), ast.Constant(int(first))), _, _, *_] if family in families:
-                    parts = range(first, first + len(part.elts))
-                    if isinstance(part, ast.List) and [*map(ast.unparse, part.elts)] == [
-                        f"{family}[{i}]" for i in parts
-                    ]:
-                        numbers = f"{first}, {parts.stop}" if first else f"{parts.stop}"
+                    stop = first + len(part.elts)
+                    alike = [f"{family}[{i}]" for i in range(first, stop)]
+                    if isinstance(part, ast.List) and [*map(ast.unparse, part.elts)] == alike:
+                        numbers = f"{first}, {stop}" if first else f"{stop}"
                         return parsed(f"[{family}[i] for i in range({numbers})]")
             return part
 
-        self.tree = rewritten(self.tree, change)
+        for statement in self.inner():
+            statement.tree = rewritten(statement.tree, change)
 
     def copied(self) -> Statement:
         """A copy, which changes on its own."""
@@ -179,17 +174,8 @@ class Block(Statement):
         """The statements of its body."""
         return tuple(node for statement in self.body for node in statement.nodes)
 
-    def names(self) -> Iterator[ast.Name]:  # noqa: D102 - as above
-        for statement in self.body:
-            yield from statement.names()
-
-    def replace(self, trees: Mapping[str, ast.expr]) -> None:  # noqa: D102 - as above
-        for statement in self.body:
-            statement.replace(trees)
-
-    def gather(self, families: set[str]) -> None:  # noqa: D102 - as above
-        for statement in self.body:
-            statement.gather(families)
+    def names(self) -> Iterable[ast.Name]:  # noqa: D102 - as above
+        return (name for statement in self.body for name in statement.names())
 
     def reads(self) -> dict[str, None]:
         """Return the names that it reads before it assigns them."""
@@ -228,14 +214,14 @@ class Loop(Block):
         super().__init__(f"for {variable} in {numbers if steps.step > 0 else f'reversed({numbers})'}", body)
         self.variable, self.steps = variable, steps
 
-    def names(self) -> Iterator[ast.Name]:  # noqa: D102 - as above
-        yield from (name for name in super().names() if name.id != self.variable)
+    def names(self) -> Iterable[ast.Name]:  # noqa: D102 - as above
+        return (name for name in super().names() if name.id != self.variable)
 
     def reads(self) -> dict[str, None]:  # noqa: D102 - as above
         return {name: None for name in super().reads() if name != self.variable}
 
 
-class Statements:
+class Index:
     """Which statements of a program read or write each name."""
 
     def __init__(self) -> None:
@@ -269,7 +255,7 @@ class Statements:
         return any(statement not in inside for statement in self.uses.get(name, ()))
 
 
-def _base(target: ast.expr) -> str:
+def _base(target: ast.expr | None) -> str:
     """The variable that a target is, or is an element of; a loop in a loop makes elements of elements."""
     while isinstance(target, ast.Subscript):
         target = target.value
@@ -323,9 +309,9 @@ class Term:
     def __init__(self, kind: str, target: ast.expr, value: ast.expr) -> None:
         self.kind, self.target, self.value = kind, target, value
 
-    def change(self, by: Callable[[ast.expr], ast.expr]) -> None:
-        """Change both."""
-        self.target, self.value = by(self.target), by(self.value)
+    def begins(self, kind: str) -> bool:
+        """Return whether it begins a sum whose terms are written in one way, ``kind``, in all steps or calls."""
+        return kind == EITHER and self.kind == FIRST
 
     def written(self, kind: str) -> ast.stmt:
         """The statement."""
@@ -357,7 +343,7 @@ def term_of(statement: Statement) -> Term | None:
     return None
 
 
-def kind_of_all(kinds: Collection[str]) -> str:
+def kind_of(kinds: Collection[str]) -> str:
     """Return the form in which statements of all these kinds can be written."""
     alike = {*kinds}
     if len(alike) == 1:
@@ -372,10 +358,7 @@ Value = str | int | Place
 
 
 class Form:
-    """A statement with its leaves: variables and whole numbers, which may differ from step to step.
-
-    :ivar shape: the part that must be equal in each.
-    """
+    """A statement with its leaves: variables and whole numbers, which may differ from step to step."""
 
     def __init__(self, statement: Statement, variables: Collection[str], families: Collection[str]) -> None:
         self.statement = statement
@@ -393,21 +376,14 @@ class Form:
             self.values += reader.values
         for leaf in self.leaves:
             self.targets.append(isinstance(leaf, ast.Name) and isinstance(leaf.ctx, ast.Store) and leaf.id in own)
-        self.shape = tuple(shape)
-
-    @property
-    def target(self) -> str:
-        """The variable that a term is added to."""
-        assert self.term is not None
-        return next(iter(self.statement.writes()))
+        self.shape = tuple(shape)  # what must be equal in each step
 
     def written(self, leaves: Iterable[ast.expr | None], kind: str) -> ast.stmt:
         """Return the statement with other leaves, where they are not None, and with its term of a kind."""
         trees = {id(old): new for old, new in zip(self.leaves, leaves, strict=True) if new is not None}
         if self.term is None:
             return substituted(self.statement.tree, trees)  # type: ignore[no-any-return]
-        self.term.change(partial(substituted, trees=trees))
-        return self.term.written(kind)
+        return Term(kind, substituted(self.term.target, trees), substituted(self.term.value, trees)).written(kind)
 
 
 class _Leaves:

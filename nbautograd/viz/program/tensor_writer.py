@@ -18,16 +18,7 @@ from nbautograd._engine.compiler.source import compiled, evaluated, parsed
 from nbautograd._engine.core.grad_mode import no_grad
 from nbautograd._engine.core.tensor import wrap
 from nbautograd.errors import ProgramError
-from nbautograd.viz.program.expressions import (
-    READABLE,
-    Operand,
-    arguments_of,
-    formula_of,
-    own_call,
-    with_metadata,
-    with_operands,
-    with_options,
-)
+from nbautograd.viz.program.expressions import Operand, arguments_of, formula_of, with_names, with_options, with_shapes
 from nbautograd.viz.program.graph import Call, refuse
 from nbautograd.viz.program.numpy_writer import NumpyWriter
 from nbautograd.viz.program.statements import BACKWARD, GRADS, Line
@@ -41,7 +32,7 @@ def _each(form: str, names: str, key: str = "{}") -> dict[str, str]:
     return {key.replace("{}", name): form.replace("{}", name) for name in names.split()}
 
 
-TENSOR_FORMS: dict[str, str] = {
+_FORMS = {
     "add": "input + other if alpha == 1 else torch.add(input, other, alpha=alpha)",
     "sub": "input - other if alpha == 1 else torch.sub(input, other, alpha=alpha)",
     "rsub": "other - input if alpha == 1 else torch.rsub(input, other, alpha=alpha)",
@@ -64,15 +55,15 @@ TENSOR_FORMS: dict[str, str] = {
     "slice_": "input[(slice(None),) * (dim % input.ndim) + (slice(start, stop, step),)]",
     "sum_along": "input.sum(dim, True)",
     "euclidean_norm": "torch.linalg.vector_norm(input, 2, dim, keepdim)",
-    "_mse": "torch.nn.functional.mse_loss(input, target, reduction=reduction)",
-    "_gelu_tanh": "torch.nn.functional.gelu(input, approximate='tanh')",
-    "native_layer_norm": "torch.nn.functional.layer_norm(input, own, weight, bias, eps)",
-    "native_batch_norm": "torch.nn.functional.batch_norm(input, None, None, weight, bias, True, 0.0, eps)",
-    "convolution": "torch.nn.functional.conv1d(input, weight, bias, stride, padding, dilation, groups) "
-    "if input.ndim == 3 else torch.nn.functional.conv2d(input, weight, bias, stride, padding, dilation, groups) "
-    "if input.ndim == 4 else torch.nn.functional.conv3d(input, weight, bias, stride, padding, dilation, groups)",
+    "_mse": "F.mse_loss(input, target, reduction=reduction)",
+    "_gelu_tanh": "F.gelu(input, approximate='tanh')",
+    "native_layer_norm": "F.layer_norm(input, own, weight, bias, eps)",
+    "native_batch_norm": "F.batch_norm(input, None, None, weight, bias, True, 0.0, eps)",
+    "convolution": "F.conv1d(input, weight, bias, stride, padding, dilation, groups) if input.ndim == 3 else "
+    "F.conv2d(input, weight, bias, stride, padding, dilation, groups) if input.ndim == 4 else "
+    "F.conv3d(input, weight, bias, stride, padding, dilation, groups)",
     "index": "input[key]",
-    "_embedding": "torch.nn.functional.embedding(index, weight)",
+    "_embedding": "F.embedding(index, weight)",
     "sum_to": "input.sum_to_size(shape)",
     "spread": "input.expand(shape) if dim is None else (input if keepdim else input.unsqueeze(dim)).expand(shape)",
     "zeros_of": "torch.zeros_like(input)",
@@ -86,14 +77,12 @@ TENSOR_FORMS: dict[str, str] = {
     "as_strided_in": "torch.as_strided(input, size, stride, storage_offset)",
     "copy": "other.to(input).expand_as(input)",
     "crop_like": "input[tuple(slice(n) for n in shape)]",
-    "pad_like": "torch.nn.functional.pad(input, [n for pair in zip((0,) * len(shape), (m - n for m, n in "
+    "pad_like": "F.pad(input, [n for pair in zip((0,) * len(shape), (m - n for m, n in "
     "zip(reversed(shape), reversed(input.shape)))) for n in pair])",
-    "constant_pad": "torch.nn.functional.pad(input, [n for pair in reversed(pads) for n in pair], value=value)",
+    "constant_pad": "F.pad(input, [n for pair in reversed(pads) for n in pair], value=value)",
     **{
-        f"{kind}_pad{n}d": f"torch.nn.functional.pad(input, [n for pair in reversed(pads[-{n}:]) for n in pair], "
-        f"mode='{mode}')"
-        for kind, mode in (("reflect", "reflect"), ("replicate", "replicate"), ("circular", "circular"))
-        for n in (1, 2, 3)
+        f"{mode}_pad{n}d": f"F.pad(input, [n for pair in reversed(pads[-{n}:]) for n in pair], mode='{mode}')"
+        for mode in ("reflect", "replicate", "circular") for n in (1, 2, 3)
     },
     "_fft_c2c": "torch.fft.fftn(input, dim=dims, norm=norm) if forward else "
     "torch.fft.ifftn(input, dim=dims, norm=norm)",
@@ -114,20 +103,18 @@ TENSOR_FORMS: dict[str, str] = {
     "solve_columns": "torch.linalg.solve(A, B)",
     "triangle_solve": "torch.linalg.solve_triangular(A, B, upper=upper, left=left, unitriangular=unitriangular)",
     "linalg_cross_same": "torch.linalg.cross(input, other, dim=dim)",
-    "_soft_margin": "torch.nn.functional.softplus(-target * input) if reduction == 'none' else "
-    "torch.nn.functional.softplus(-target * input).mean() if reduction == 'mean' else "
-    "torch.nn.functional.softplus(-target * input).sum()",
-    "_multi_margin": "torch.nn.functional.multi_margin_loss(input, target, p=p, margin=margin, weight=weight, "
+    "_soft_margin": "F.softplus(-target * input) if reduction == 'none' else F.softplus(-target * input).mean() "
+    "if reduction == 'mean' else F.softplus(-target * input).sum()",
+    "_multi_margin": "F.multi_margin_loss(input, target, p=p, margin=margin, weight=weight, reduction=reduction)",
+    "_multilabel_margin": "F.multilabel_margin_loss(input, target, reduction=reduction)",
+    "im2col": "F.unfold(input, kernel, dilation, padding, stride)",
+    "col2im": "F.fold(input, shape[-2:], kernel, dilation, padding, stride)",
+    "elu": "F.elu(input, alpha)",
+    "_smooth_l1": "F.smooth_l1_loss(input, target, reduction=reduction, beta=beta)",
+    "_huber": "F.huber_loss(input, target, reduction=reduction, delta=delta)",
+    "_bce": "F.binary_cross_entropy(input, target, weight, reduction=reduction)",
+    "_bce_logits": "F.binary_cross_entropy_with_logits(input, target, weight, pos_weight=pos_weight, "
     "reduction=reduction)",
-    "_multilabel_margin": "torch.nn.functional.multilabel_margin_loss(input, target, reduction=reduction)",
-    "im2col": "torch.nn.functional.unfold(input, kernel, dilation, padding, stride)",
-    "col2im": "torch.nn.functional.fold(input, shape[-2:], kernel, dilation, padding, stride)",
-    "elu": "torch.nn.functional.elu(input, alpha)",
-    "_smooth_l1": "torch.nn.functional.smooth_l1_loss(input, target, reduction=reduction, beta=beta)",
-    "_huber": "torch.nn.functional.huber_loss(input, target, reduction=reduction, delta=delta)",
-    "_bce": "torch.nn.functional.binary_cross_entropy(input, target, weight, reduction=reduction)",
-    "_bce_logits": "torch.nn.functional.binary_cross_entropy_with_logits(input, target, weight, "
-    "pos_weight=pos_weight, reduction=reduction)",
     **_each("input.{}()", "sum mean max min prod", "{}_all"),
     **_each("torch.split(input, sections, dim)", "evenly at apart apart_at", "split_{}"),
     **_each("input.reshape(shape)", "view unsafe_view reshape_copy"),
@@ -140,18 +127,16 @@ TENSOR_FORMS: dict[str, str] = {
     "conj": "torch.conj_physical(input)",
     **_each("input.squeeze(dim)", "squeeze_one squeezed"),
     **_each(
-        "torch.nn.functional.nll_loss(input, target, weight, reduction=reduction) if ignored is None else "
-        "torch.nn.functional.nll_loss(input, target, weight, ignore_index=ignored, reduction=reduction)",
-        "rows images",
-        "nll_{}",
+        "F.nll_loss(input, target, weight, reduction=reduction) if ignored is None else "
+        "F.nll_loss(input, target, weight, ignore_index=ignored, reduction=reduction)", "rows images", "nll_{}",
     ),
-    **_each("torch.nn.functional.adaptive_max_pool{}d(input, out, return_indices=True)", "2 3", "adaptive_max_pool{}d"),
+    **_each("F.adaptive_max_pool{}d(input, out, return_indices=True)", "2 3", "adaptive_max_pool{}d"),
     **_each(
-        "torch.nn.functional.max_pool{}d(input, kernel, stride, padding, dilation, return_indices=True)",
-        "2 3",
+        "F.max_pool{}d(input, kernel, stride, padding, dilation, return_indices=True)", "2 3",
         "max_pool{}d_with_indices",
     ),
-}
+}  # fmt: skip
+TENSOR_FORMS = {name: form.replace("F.", "torch.nn.functional.") for name, form in _FORMS.items()}
 """By operation, its form on tensors. Others are called as ``torch.name`` or ``torch.nn.functional.name``."""
 _FUNCTIONS = {
     "torch": """
@@ -216,8 +201,7 @@ class TensorWriter:
                     self.values[name] = wrap(value)
             for line in self.base.lines:
                 for text in self.rewritten(line):
-                    about = (line.comment, line.part, line.name, line.node, line.slot)
-                    self.lines.append(Line(text, *about))
+                    self.lines.append(Line(text, line.comment, line.part, line.name, line.node, line.slot))
 
     def rewritten(self, line: Line) -> list[str]:
         """A line in tensors; none for one that only NumPy needs."""
@@ -234,8 +218,7 @@ class TensorWriter:
                 gradient = re.sub(r"\.astype\(np\.(\w+)\)$", r".to(torch.\1)", gradient)
                 if held is None:
                     return [f"{name}.grad = {gradient}"]
-                held_name = self.base.results[leaf]
-                return [f"{name}.grad = {held_name}", f"{name}.grad += {gradient}"]
+                return [f"{name}.grad = {self.base.results[leaf]}", f"{name}.grad += {gradient}"]
         if line.part == BACKWARD:
             return []
         if line.part == GRADS or not line.origin:
@@ -268,29 +251,25 @@ class TensorWriter:
         """The result of an operation."""
         operands = self.operands(call)
         try:
-            tree = _Words(operands, call.op.body.__module__).call(call.op, own_call(call.op))
-            return with_operands(tree, operands, READABLE)  # type: ignore[no-any-return]
+            tree = _Words(operands, call.op.body.__module__).call(call.op)
+            return with_names(tree, operands)  # type: ignore[no-any-return]
         except _Unknown:
-            raise refuse(
-                call.node, f"PyTorch has no function that is {call.op.name}(): a program of NumPy has"
-            ) from None
+            reason = f"PyTorch has no function that is {call.op.name}(): a program of NumPy has"
+            raise refuse(call.node, reason) from None
 
     def operands(self, call: Call) -> dict[str, Operand]:
         """The arguments as they came."""
         base = self.base
         operands: dict[str, Operand] = {}
         for name, written in base.unpromoted(call).items():
-            value = call.arguments.get(name)
             text = _DTYPE.sub(r"torch.\1", ast.unparse(written.tree))
-            if "np." in text:
-                text = f"torch.as_tensor({text})" if isinstance(value, (np.ndarray, np.generic)) else text
+            if "np." in text and isinstance(call.arguments.get(name), (np.ndarray, np.generic)):
+                text = f"torch.as_tensor({text})"
             operands[name] = Operand(parsed(text), written.value)
         return operands
 
     def term(self, call: Call, slot: int, value: Any) -> ast.expr:
-        """Return the gradient that a node sends to one of its inputs: by its formula, or by the library's own
-        derivative.
-        """
+        """Return the gradient that a node sends to an input: by its formula, or by the library's own derivative."""
         if not call.op.lists:
             try:
                 return self.checked(call, self.formula(call, call.op.inputs[slot], value), [value])
@@ -306,7 +285,7 @@ class TensorWriter:
         operands = self.operands(call)
         base.add_results(operands, call)
         tree = formula_of(op.formulas[name], operands, value.dtype.kind == "c")
-        tree = with_operands(_Words(operands, op.body.__module__).visit(tree), operands, READABLE)
+        tree = with_names(_Words(operands, op.body.__module__).visit(tree), operands)
         return self.brought_back(tree, value)
 
     def brought_back(self, tree: ast.expr, value: Any) -> ast.expr:
@@ -326,14 +305,11 @@ class TensorWriter:
         x, v = self.base.variable[target], self.variable
         op = call.op
         if op.lists:
-            (name,) = op.inputs[:1]
-            operand = operands[name]
-            assert isinstance(operand.tree, ast.List)
-            operand.tree.elts[slot] = ast.Name(v, ast.Load())
+            listed: Any = operands[op.inputs[0]].tree
+            listed.elts[slot] = ast.Name(v, ast.Load())
         else:
             operands[op.inputs[slot]] = Operand(ast.Name(v, ast.Load()), self.base.values[x])
-        tree = _Words(operands, op.body.__module__).call(op, own_call(op))
-        body = with_operands(tree, operands, READABLE)
+        body = with_names(_Words(operands, op.body.__module__).call(op), operands)
         gs = [self.base.gradient.get(output) or "None" for output in call.results]
         gs = gs[:1] if op.name in SINGLE else gs
         return parsed(f"vjp(lambda {v}: {ast.unparse(body)}, {x}, {', '.join(gs)})")
@@ -351,9 +327,8 @@ class TensorWriter:
         except Exception as error:
             raise refuse(call.node, f"in tensors: {type(error).__name__}: {error}") from error
         values = list(value) if isinstance(value, (tuple, list)) else [value]
-        for have, want in zip(values, expected, strict=False):
-            if not is_near(have, want):
-                raise refuse(call.node, "in tensors it comes to other numbers")
+        if not all(map(is_near, values, expected)):
+            raise refuse(call.node, "in tensors it comes to other numbers")
         return tree
 
 
@@ -374,9 +349,7 @@ class _Words(ast.NodeTransformer):
                     return substituted(parsed(TENSOR_FORMS["sum_along"]), arguments)  # type: ignore[no-any-return]
                 return self.number(node)
             node.args = [self.visit(part) for part in node.args]
-            if op.name.startswith("along_"):
-                return node.args[0]
-            return self.call(op, node)
+            return node.args[0] if op.name.startswith("along_") else self.call(op, node)
         self.generic_visit(node)
         return node
 
@@ -399,7 +372,7 @@ class _Words(ast.NodeTransformer):
             return node
         raise _Unknown(node.id)
 
-    def call(self, op: OpSchema, call: ast.Call) -> ast.expr:
+    def call(self, op: OpSchema, call: ast.Call | None = None) -> ast.expr:
         """A call of an operation in PyTorch's words."""
         form = TENSOR_FORMS.get(op.name)
         if form is None:
@@ -417,7 +390,7 @@ class _Words(ast.NodeTransformer):
             else Operand(part, None)
             for name, part in arguments.items()
         }  # fmt: skip
-        tree = with_metadata(parsed(form), known)
+        tree = with_shapes(parsed(form), known)
         tree = with_options(tree, {n: o for n, o in known.items() if not isinstance(o.tree, ast.List)})
         return substituted(tree, arguments)  # type: ignore[no-any-return]
 

@@ -45,11 +45,7 @@ class Names:
 
 
 class Variables:
-    """Names values, and writes their contents.
-
-    :ivar values: the value of each variable of the program.
-    :ivar stored: large arrays, by the names under which they are stored beside the program.
-    """
+    """Names values, each in ``values``, and writes their contents; large arrays are ``stored`` beside the program."""
 
     def __init__(self, graph: Graph, seed: Any = None) -> None:
         self.graph, self.seed, self.root = graph, seed, graph.outputs[0].value
@@ -99,14 +95,12 @@ class Variables:
             self.last_text = tree, ast.unparse(tree)
         return self.last_text[1]
 
-    def data(self, value: Value, comment: str = "") -> str:
+    def data(self, value: Value, comment: str = "") -> None:
         """The line of a leaf or a constant."""
-        name = self.variable[value]
-        array = value.array
+        name, array = self.variable[value], value.array
         what = f"{array.dtype.name}, {tuple(array.shape)}" if array.size > 16 else ""
         about = ", ".join(filter(None, (comment, what)))
         self.add(name, self.array(array, name), array, DATA, about, origin=("array", array))
-        return name
 
     def array(self, array: Any, name: str) -> str:
         """An array as an expression; a large one is stored under a name."""
@@ -116,8 +110,7 @@ class Variables:
             return f"data[{name!r}]"
 
         text = array_text(array, load)
-        scope = {"np": np, "data": self.stored}
-        value = evaluated(text, scope, {})
+        value = evaluated(text, {"np": np, "data": self.stored}, {})
         if not same(value, array):  # its elements have gaps: they are stored with the bytes between them
             raise ProgramError(
                 f"a program cannot be written with {name!r}: its elements lie apart in memory, in strides of "
@@ -155,10 +148,7 @@ class Variables:
         return Operand(ast.Name(name, ast.Load()), self.values[name])
 
     def add_results(self, operands: dict[str, Operand], call: Call, wide: bool = False) -> list[Operand]:
-        """Add ``g`` and ``result``, lists for an operation with several results; return the operands in them.
-
-        :param wide: half precision in float32.
-        """
+        """Add ``g`` and ``result``, or lists of several; return their operands, ``wide`` ones in float32."""
         gradients = [self.named(self.gradient.get(value)) for value in call.results]
         results = [self.named(self.variable[value]) for value in call.results]
         for operand in (*gradients, *results) if wide else ():
@@ -216,8 +206,7 @@ class Variables:
             self.rounded[call] = promoted[-1]
         for name, value in zip(op.tensors, cast, strict=True):
             operand = operands[name]
-            before = operand.value
-            operand.value = value
+            before, operand.value = operand.value, value
             if not hasattr(before, "dtype"):  # a number
                 operand.short = operand.tree
                 operand.tree = parsed(array_text(value))

@@ -72,8 +72,7 @@ TEXTS: dict[str, tuple[str, str]] = {
                          "请保存一份副本：在写入之前使用 `{name}.clone()`"),
     "vector_which": (
         "{root} has {n} elements, so its derivative is a matrix (the Jacobian) and a pass computes vᵀJ: which v?",
-        "{root} 有 {n} 个元素，它的导数是一个矩阵（雅可比矩阵），反向传播计算 vᵀJ：v 是什么？",
-    ),
+        "{root} 有 {n} 个元素，它的导数是一个矩阵（雅可比矩阵），反向传播计算 vᵀJ：v 是什么？"),
     "vector_fix_sum": ("Either make it a scalar: `{sum}` (v is all ones), or `{mean}`",
                        "办法一：先变成标量：`{sum}`（v 全为 1）或 `{mean}`"),
     "vector_fix_gradient": ("or say which v, of shape {shape}: `{v}`, then `{call}`",
@@ -113,8 +112,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "created": ("the graph of the gradients", "梯度的计算图"),
     "created_caption": (
         "create_graph=True: the pass has recorded itself. This graph made {names}, which can be differentiated again.",
-        "create_graph=True：反向传播记录了自身。这个图产生了 {names}，可以再次求导。",
-    ),
+        "create_graph=True：反向传播记录了自身。这个图产生了 {names}，可以再次求导。"),
     "inputs_only": ("inputs=: only {names} get a gradient", "inputs=：只有 {names} 得到梯度"),
     "vjp_note": ("{root} has {n} elements: the pass computes vᵀJ", "{root} 有 {n} 个元素：反向传播计算 vᵀJ"),
     "vjp_seed": (", with v = {name}", "，其中 v = {name}"),
@@ -163,16 +161,13 @@ TEXTS: dict[str, tuple[str, str]] = {
                        "编译后的函数是一个运算：不用 torch.compile 调用它，就能看到内部"),
     "torch_checkpoint": (
         "checkpoint computes its function again in the backward pass: with use_reentrant=False it is drawn",
-        "checkpoint 在反向传播时重新计算其函数：使用 use_reentrant=False 即可画出",
-    ),
+        "checkpoint 在反向传播时重新计算其函数：使用 use_reentrant=False 即可画出"),
     "torch_lines": (
         "lines: as PyTorch kept them with set_detect_anomaly; names and values of results are kept by viz.watch()",
-        "代码行：由 PyTorch 在 set_detect_anomaly 下保存；结果的名称和数值由 viz.watch() 保存",
-    ),
+        "代码行：由 PyTorch 在 set_detect_anomaly 下保存；结果的名称和数值由 viz.watch() 保存"),
     "torch_partly": (
         "watched are {watched:,} of {count:,} operations: of a cell the first {budget:,}, and none outside",
-        "{count:,} 个运算中观察到 {watched:,} 个：每个单元格只观察前 {budget:,} 个，单元格之外的不观察",
-    ),
+        "{count:,} 个运算中观察到 {watched:,} 个：每个单元格只观察前 {budget:,} 个，单元格之外的不观察"),
     "another": ("another", "另一个张量"),
     "no_graph": ("requires_grad=False: there is no graph", "requires_grad=False：没有计算图"),
     "line_of": ("{cell}, line {n}", "{cell}，第 {n} 行"),
@@ -214,8 +209,7 @@ TEXTS: dict[str, tuple[str, str]] = {
                 "完整输出需要 {size:,} 字节，最多显示 {limit:,} 字节：这是较小的一幅。"),
     "not_shown": (
         "{label}: the drawing takes {size:,} bytes; more than {limit:,} are not shown. Save it as a file to see it.",
-        "{label}：图需要 {size:,} 字节；超过 {limit:,} 字节不显示。可存为文件查看。",
-    ),
+        "{label}：图需要 {size:,} 字节；超过 {limit:,} 字节不显示。可存为文件查看。"),
     # tables
     "no_leaves": ("no tensor with requires_grad=True here", "这里没有 requires_grad=True 的张量"),
     "grads_of": ("gradients of the leaves: {n}", "叶子节点的梯度：{n} 个"),
@@ -278,29 +272,24 @@ TEXTS: dict[str, tuple[str, str]] = {
         "torch is nbautograd here, and PyTorch's are: {names}. "
         "Write `{fix}`, or `%autograd torch nbautograd` before the import",
         "这里的 torch 是 nbautograd，而以下名称来自 PyTorch：{names}。"
-        "请写 `{fix}`，或在导入前运行 `%autograd torch nbautograd`",
-    ),
+        "请写 `{fix}`，或在导入前运行 `%autograd torch nbautograd`"),
     "mixed_ours": (
         "torch is PyTorch here, and nbautograd's are: {names}. Write `{fix}`, or `import nbautograd as torch`",
-        "这里的 torch 是 PyTorch，而以下名称来自 nbautograd：{names}。请写 `{fix}`，或 `import nbautograd as torch`",
-    ),
+        "这里的 torch 是 PyTorch，而以下名称来自 nbautograd：{names}。请写 `{fix}`，或 `import nbautograd as torch`"),
     "mixed_line": (
         "line {n} mixes two libraries: {ours} of nbautograd and {theirs} of PyTorch; take both from one of them",
-        "第 {n} 行混用了两个库：{ours} 属于 nbautograd，{theirs} 属于 PyTorch；请都取自其中一个",
-    ),
+        "第 {n} 行混用了两个库：{ours} 属于 nbautograd，{theirs} 属于 PyTorch；请都取自其中一个"),
     # what import torch gives
     "torch_missing": (
         "PyTorch is not installed. Type `%autograd torch`, run this cell again: `import torch` then gives nbautograd",
-        "没有安装 PyTorch。请运行 `%autograd torch`，再重新运行这个单元格：`import torch` 将得到 nbautograd",
-    ),
+        "没有安装 PyTorch。请运行 `%autograd torch`，再重新运行这个单元格：`import torch` 将得到 nbautograd"),
     "torch_is_ours": ("`import torch` gives nbautograd now, until `%autograd torch off`",
                       "`import torch` 现在得到 nbautograd，直到运行 `%autograd torch off`"),
     "torch_is_theirs": (
         "PyTorch is installed: `import torch` gives PyTorch, whose graphs are drawn, too. "
         "`%autograd torch nbautograd` lets it give nbautograd",
         "已安装 PyTorch：`import torch` 得到 PyTorch，它的计算图同样可以画出。"
-        "运行 `%autograd torch nbautograd` 则得到 nbautograd",
-    ),
+        "运行 `%autograd torch nbautograd` 则得到 nbautograd"),
     # the program
     "code_of": ("The program of {name}", "{name} 的程序"),
     "code_helpers": ("the functions that it calls", "程序调用的函数"),

@@ -19,8 +19,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "cure_log": (
         BAD["cure_log"],
         "让参数大于 0：log(x + eps) 或 x.clamp(min=eps).log()；概率用 log_softmax；"
-        "在取对数之前写 where(x > 0, x, 1.).log()，而不是之后写 where(x > 0, x.log(), 0.)",
-    ),
+        "在取对数之前写 where(x > 0, x, 1.).log()，而不是之后写 where(x > 0, x.log(), 0.)"),
     "cure_divide": (BAD["cure_divide"], "让除数不为 0：a / (b + eps)，或在除法之前写 where(b == 0, 1., b)"),
     "cure_root": (BAD["cure_root"], "让参数大于 0：(x + eps).sqrt() 或 x.clamp(min=eps).sqrt()；在 0 处导数是无穷大"),
     "cure_exp": (BAD["cure_exp"], "先减去最大值：exp(x - x.max())；或使用 logsumexp、softmax、clamp(max=...)"),
@@ -29,8 +28,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "cure_zero_times": (
         BAD["cure_zero_times"],
         "那里的梯度是 0，而 0 乘无穷大是 NaN：应在运算之前替换非法输入 where(x > 0, x, 1.)，"
-        "而不是之后替换结果；或加上 eps",
-    ),
+        "而不是之后替换结果；或加上 eps"),
     "cure_large": (BAD["cure_large"], "数值超出了 {dtype} 的范围：减小学习率、使用 clip_grad_norm_，或先做标准化"),
     "cure_empty": (BAD["cure_empty"], "没有元素：请先检查形状"),
     "cure_outside": (BAD["cure_outside"], "请检查数据：torch.isfinite({name}).all()"),
@@ -61,20 +59,17 @@ TEXTS: dict[str, tuple[str, str]] = {
                     "估计的峰值：前向 {forward}，反向 {backward}（在 {at} 处）"),
     "memory_checkpoint": (
         "with a checkpoint around each {kind} ({count}): about {size} instead of {total}, for a second forward pass",
-        "若对每个 {kind}（共 {count} 个）使用 checkpoint：约 {size}，而不是 {total}，代价是多算一次前向",
-    ),
+        "若对每个 {kind}（共 {count} 个）使用 checkpoint：约 {size}，而不是 {total}，代价是多算一次前向"),
     "memory_checkpoint_steps": (
         "with checkpoints around {count} parts of equal length: about {size} instead of {total}, "
         "for a second forward pass",
-        "若分成等长的 {count} 段并使用 checkpoint：约 {size}，而不是 {total}，代价是多算一次前向",
-    ),
+        "若分成等长的 {count} 段并使用 checkpoint：约 {size}，而不是 {total}，代价是多算一次前向"),
     "memory_runs": ("this graph spans {n:,} runs of one line: {line}", "这个计算图跨越了同一行的 {n:,} 次运行：{line}"),
     "memory_runs_freed": ("; a backward pass has already used {n:,} of them", "；其中 {n:,} 次已被反向传播用过"),
     "memory_fix_item": ("if only the number of {name} is needed: `{line}`", "如果只需要 {name} 的数值：`{line}`"),
     "memory_fix_detach": (
         "if no gradient is to go back to the earlier runs: `{name} = {name}.detach()` before each of them",
-        "如果梯度不需要传回之前的运行：每次运行之前写 `{name} = {name}.detach()`",
-    ),
+        "如果梯度不需要传回之前的运行：每次运行之前写 `{name} = {name}.detach()`"),
     "mark_memory": ("the area of a mark is the memory that its box keeps", "圆点的面积表示该框保留的内存"),
     "mark_time": ("the area of a mark is the time of its box, of both passes", "圆点的面积表示该框两个方向的总时间"),
     "mark_flops": ("the area of a mark is the FLOP of its box, of both passes", "圆点的面积表示该框两个方向的 FLOP"),
@@ -86,8 +81,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "cost_weights_1": ("{count} parameter", "{count} 个参数"),
     "cost_whole": (
         "forward: {whole} ms, of which {inside} ms in operations with a gradient; the rest is Python and watching",
-        "前向：{whole} 毫秒，其中 {inside} 毫秒在有梯度的运算中；其余是 Python 和观察",
-    ),
+        "前向：{whole} 毫秒，其中 {inside} 毫秒在有梯度的运算中；其余是 Python 和观察"),
     "cost_unknown": ("the shapes of {n:,} products were not noted: their FLOP are left out",
                      "没有记录 {n:,} 个乘积的形状：未计入它们的 FLOP"),
     "cost_unknown_1": ("the shapes of one product were not noted: its FLOP are left out",
@@ -123,20 +117,17 @@ TEXTS: dict[str, tuple[str, str]] = {
         "{name} is no leaf: {operation} computed it{line}; only leaves keep .grad, so call {name}.retain_grad() "
         "before the pass, or look at the leaf",
         "{name} 不是叶子节点：它由 {operation} 计算{line}；只有叶子节点保留 .grad，"
-        "请在反向传播之前调用 {name}.retain_grad()，或查看叶子节点",
-    ),
+        "请在反向传播之前调用 {name}.retain_grad()，或查看叶子节点"),
     "why_no_pass": ("no pass has run: {root}.backward() would add {value}",
                     "还没有反向传播：{root}.backward() 会加上 {value}"),
     "why_reset": (
         "a pass through {root} has run; .grad was set to None since then (zero_grad), or the pass had inputs=, or it "
         "was grad(), which only returns the gradient",
         "经过 {root} 的反向传播已运行；之后 .grad 被设为 None（zero_grad），或那次使用了 inputs=，"
-        "或那是只返回梯度的 grad()",
-    ),
+        "或那是只返回梯度的 grad()"),
     "why_returned_none": (
         "{operation} gets a gradient and sends none toward {name}: its backward() returns None there{line}",
-        "{operation} 收到梯度，但没有传向 {name}：它的 backward() 在此返回 None{line}",
-    ),
+        "{operation} 收到梯度，但没有传向 {name}：它的 backward() 在此返回 None{line}"),
     "why_accumulated": ("{n} passes were summed: one gives {value}; call zero_grad() before each pass",
                         "累加了 {n} 次反向传播：一次是 {value}；每次之前请调用 zero_grad()"),
     "why_other_sum": ("one pass from {root} gives {value}: {name}.grad also holds earlier passes, or was changed",
@@ -173,8 +164,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "why_freed": (
         "the graph of {root} is freed, and not every value was noted: ask before the pass, or keep it with "
         "retain_graph=True, for the numbers",
-        "{root} 的计算图已释放，而且没有记录所有的值：要看数值，请在反向传播之前询问，或使用 retain_graph=True",
-    ),
+        "{root} 的计算图已释放，而且没有记录所有的值：要看数值，请在反向传播之前询问，或使用 retain_graph=True"),
     "why_hooks": ("the graph has hooks, which a pass of its own would call: no numbers",
                   "计算图上有钩子，另做一次反向传播会调用它们：没有数值"),
     "why_failed": ("the numbers could not be computed: {error}", "无法计算数值：{error}"),
@@ -274,17 +264,14 @@ TEXTS: dict[str, tuple[str, str]] = {
     "exercise_wrong": ("Exercise {number}: not yet. {fault}", "练习 {number}：还不对。{fault}"),
     "exercise_untried": (
         "Exercise {number}: not tried yet. Put your answer in place of the dots and run both cells again.",
-        "练习 {number}：还没有做。把省略号换成你的答案，再运行这两个单元格。",
-    ),
+        "练习 {number}：还没有做。把省略号换成你的答案，再运行这两个单元格。"),
     "exercise_dots": ("Answers that are still dots: {open} of {of}.", "{of} 个答案中还有 {open} 个是省略号。"),
     "exercise_untouched": (
         "Exercise {number}: not tried yet. Write your lines in the cell above and run both cells again.",
-        "练习 {number}：还没有做。请在上面的单元格中写下你的代码，再重新运行两个单元格。",
-    ),
+        "练习 {number}：还没有做。请在上面的单元格中写下你的代码，再重新运行两个单元格。"),
     "exercise_none": (
         "The answer is None. Does your function return its result? Is the value assigned, not only printed?",
-        "答案是 None。函数返回结果了吗？结果是赋给了变量，还是只打印了出来？",
-    ),
+        "答案是 None。函数返回结果了吗？结果是赋给了变量，还是只打印了出来？"),
     "exercise_no_tensor": ("The answer should be a tensor, but it is {value}, of type {kind}.",
                            "答案应当是张量，现在是 {value}，类型为 {kind}。"),
     "exercise_unusable": ("The check cannot use this answer. {kind}: {text}", "无法检查这个答案。{kind}：{text}"),
