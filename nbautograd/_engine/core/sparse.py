@@ -9,7 +9,6 @@ package ``sparse``, or raises with its name. Dense tensors have no overhead.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from types import FunctionType
 from typing import Any, NoReturn
 
 from nbautograd._engine.arrays import backend, dtypes, version_counter
@@ -19,6 +18,7 @@ from nbautograd._engine.arrays.size import Size, dimension
 from nbautograd._engine.arrays.sparse import SparseArray
 from nbautograd._engine.core.node import LEAF
 from nbautograd._engine.core.tensor import Tensor, new, stored as stored, wrap
+from nbautograd._names.docstrings.methods import of_tensors
 from nbautograd.errors import SCALAR_TYPES, AutogradError, kind_of
 
 
@@ -68,6 +68,7 @@ def _operations() -> Mapping[str, Callable[..., Any]]:
     return _handlers
 
 
+@of_tensors
 class SparseTensor(Tensor):
     """A tensor that stores only some elements, with their coordinates."""
 
@@ -353,9 +354,6 @@ class SparseTensor(Tensor):
 
 
 SparseTensor.__module__ = "nbautograd"
-for _name, _method in vars(SparseTensor).items():
-    if isinstance(_method, FunctionType):
-        _method.__qualname__ = f"Tensor.{_name}"  # for Python's own errors
 
 
 def _each(arguments: Any) -> Any:
