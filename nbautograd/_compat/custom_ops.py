@@ -10,6 +10,7 @@ from typing import Any
 from nbautograd._compat.op_schema import check_value, infer_schema, parse, signature_of
 from nbautograd._engine.core.grad_mode import no_grad
 from nbautograd._engine.core.tensor import Tensor
+from nbautograd._names.docstrings import import_in_module
 from nbautograd.autograd.function import Function
 
 _defined: dict[str, CustomOpDef] = {}
@@ -150,15 +151,9 @@ def _check_aliases(op: CustomOpDef, args: tuple[Any, ...], result: Any) -> None:
 
 
 def custom_op(
-    name: str,
-    fn: Callable[..., Any] | None = None,
-    /,
-    *,
-    mutates_args: str | Iterable[str],
-    device_types: Any = None,
-    schema: str | None = None,
-    tags: Any = None,
-) -> Any:
+    name: str, fn: Callable[..., Any] | None = None, /, *, mutates_args: str | Iterable[str], device_types: Any = None,
+    schema: str | None = None, tags: Any = None,
+) -> Any:  # fmt: skip
     """Make a function an operation: its steps are not recorded; ``register_autograd`` defines its derivative.
 
     :param name: ``"namespace::name"``; the operation is also available as ``torch.ops.namespace.name``.
@@ -170,7 +165,6 @@ def custom_op(
     :returns: the operation, or a decorator that returns it.
     :raises ValueError: the name has no namespace, or a parameter has no annotation.
 
-    >>> import nbautograd as torch
     >>> @torch.library.custom_op("examples::square", mutates_args=())
     ... def square(x: torch.Tensor) -> torch.Tensor:
     ...     return torch.from_numpy(x.numpy() ** 2)
@@ -230,7 +224,6 @@ def register_fake(
     :returns: ``func``, or the decorator.
     :raises ValueError: the operation does not exist.
 
-    >>> import nbautograd as torch
     >>> @torch.library.custom_op("examples::negated", mutates_args=())
     ... def negated(x: torch.Tensor) -> torch.Tensor:
     ...     return torch.from_numpy(-x.numpy())
@@ -256,7 +249,6 @@ def register_vmap(op: Any, func: Callable[..., Any] | None = None, /, *, lib: An
     :returns: ``func``, or the decorator.
     :raises ValueError: the operation does not exist.
 
-    >>> import nbautograd as torch
     >>> @torch.library.custom_op("examples::opposite", mutates_args=())
     ... def opposite(x: torch.Tensor) -> torch.Tensor:
     ...     return torch.from_numpy(-x.numpy())
@@ -276,7 +268,6 @@ def fallthrough_kernel() -> None:
     :returns: nothing, because it always raises.
     :raises NotImplementedError: always.
 
-    >>> import nbautograd as torch
     >>> lib = torch.library.Library("examples", "FRAGMENT")
     >>> _ = lib.define("kept(Tensor x) -> Tensor")
     >>> lib.impl("kept", lambda x: x.clone(), "CPU")
@@ -296,7 +287,6 @@ def define(qualname: str, schema: str, *, lib: Library | None = None, tags: Any 
     :returns: None.
     :raises ValueError: the schema is invalid, or the name has no namespace.
 
-    >>> import nbautograd as torch
     >>> torch.library.define("examples::tripled", "(Tensor x) -> Tensor")
     >>> torch.library.impl("examples::tripled", "default", lambda x: x * 3)(torch.ones(1))
     tensor([3.])
@@ -316,7 +306,6 @@ def impl(qualname: str, types: Any, func: Callable[..., Any] | None = None, *, l
     :returns: ``func``, or the decorator.
     :raises ValueError: the operation does not exist.
 
-    >>> import nbautograd as torch
     >>> torch.library.define("examples::halved", "(Tensor x) -> Tensor")
     >>> @torch.library.impl("examples::halved", "cpu")
     ... def _(x):
@@ -337,7 +326,6 @@ class Library:
     :returns: a library; the operations are in ``torch.ops``.
     :raises ValueError: ``kind`` is unknown.
 
-    >>> import nbautograd as torch
     >>> lib = torch.library.Library("examples", "FRAGMENT")
     >>> _ = lib.define("scaled(Tensor x, int k=2) -> Tensor")
     >>> lib.impl("scaled", lambda x, k=2: x * k, "CompositeImplicitAutograd")
@@ -382,3 +370,6 @@ class Library:
 def defined(name: str) -> CustomOpDef | None:
     """Return the operation with a qualified name."""
     return _defined.get(name)
+
+
+import_in_module(__name__)

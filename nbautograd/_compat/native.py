@@ -16,15 +16,9 @@ from nbautograd._engine.rng.generator import Generator, default_generator
 from nbautograd.errors import LinAlgError
 
 __all__ = [
-    "DisableTorchFunction",
-    "DisableTorchFunctionSubclass",
-    "Generator",
-    "Graph",
-    "Node",
-    "TensorBase",
-    "Value",
+    "DisableTorchFunction", "DisableTorchFunctionSubclass", "Generator", "Graph", "Node", "TensorBase", "Value",
     "default_generator",
-]
+]  # fmt: skip
 
 TensorBase = Tensor
 _LinAlgError = LinAlgError

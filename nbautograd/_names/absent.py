@@ -44,19 +44,11 @@ HINTS = {
 }
 """By patterns of names: a hint to add to the error message."""
 REMOVED = {
-    "btrifact": "torch.linalg.lu_factor",
-    "btrisolve": "torch.linalg.lu_solve",
-    "gels": "torch.linalg.lstsq",
-    "gesv": "torch.linalg.solve",
-    "trtrs": "torch.linalg.solve_triangular",
-    "pstrf": "torch.linalg.cholesky",
-    "potrf": "torch.linalg.cholesky",
-    "potri": "torch.cholesky_inverse",
-    "potrs": "torch.cholesky_solve",
-    "rfft": "torch.fft.rfft",
-    "irfft": "torch.fft.irfft",
-    "ifft": "torch.fft.ifft",
-}
+    "btrifact": "torch.linalg.lu_factor", "btrisolve": "torch.linalg.lu_solve", "gels": "torch.linalg.lstsq",
+    "gesv": "torch.linalg.solve", "trtrs": "torch.linalg.solve_triangular", "pstrf": "torch.linalg.cholesky",
+    "potrf": "torch.linalg.cholesky", "potri": "torch.cholesky_inverse", "potrs": "torch.cholesky_solve",
+    "rfft": "torch.fft.rfft", "irfft": "torch.fft.irfft", "ifft": "torch.fft.ifft",
+}  # fmt: skip
 """Names of old programs that PyTorch has removed, with their current names."""
 
 

@@ -62,15 +62,9 @@ def _while_recording(handle: Callable[..., Any]) -> Any:
 
 
 _CONVERSIONS = {
-    "__bool__": "Python boolean",
-    "__float__": "Python float",
-    "__int__": "Python integer",
-    "__index__": "Python index",
-    "__complex__": "Python number",
-    "item": "Python number",
-    "tolist": "Python list",
-    "numpy": "NumPy array",
-}
+    "__bool__": "Python boolean", "__float__": "Python float", "__int__": "Python integer", "__index__": "Python index",
+    "__complex__": "Python number", "item": "Python number", "tolist": "Python list", "numpy": "NumPy array",
+}  # fmt: skip
 
 
 def _warning_handler(what: str) -> Any:

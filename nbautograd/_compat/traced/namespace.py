@@ -188,20 +188,9 @@ def add(total: Any, d: Any) -> Any:
 
 _SHARED = "OutputEdge SILENT Tensor float32 float64 get_quiet ndarray new np set_quiet"
 _NAMES: dict[str, Any] = {
-    **{name: FORWARD[name] for name in _SHARED.split()},
-    "Changed": Changed,
-    "CopySlices": CopySlices,
-    "MULTIPLE": MULTIPLE,
-    "OutputGrads": OutputGrads,
-    "WANTED": WANTED,
-    "add": add,
-    "call": _call,
-    "check": _check,
-    "check_shape": check_shape,
-    "fill": _fill,
-    "gradients_of": gradients_of,
-    "materialize": materialize,
-    "replay_view": replay_view,
-    "written": written,
-}
+    **{name: FORWARD[name] for name in _SHARED.split()}, "Changed": Changed, "CopySlices": CopySlices,
+    "MULTIPLE": MULTIPLE, "OutputGrads": OutputGrads, "WANTED": WANTED, "add": add, "call": _call, "check": _check,
+    "check_shape": check_shape, "fill": _fill, "gradients_of": gradients_of, "materialize": materialize,
+    "replay_view": replay_view, "written": written,
+}  # fmt: skip
 """The initial names of generated code."""

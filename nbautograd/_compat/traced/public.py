@@ -13,19 +13,10 @@ from nbautograd.nn.modules.module import Module
 
 
 def trace(
-    func: Any,
-    example_inputs: Any = None,
-    optimize: Any = None,
-    check_trace: bool = True,
-    check_inputs: Any = None,
-    check_tolerance: float = 1e-5,
-    strict: bool = True,
-    _force_outplace: bool = False,
-    _module_class: Any = None,
-    _compilation_unit: Any = None,
-    example_kwarg_inputs: dict[str, Any] | None = None,
-    _store_inputs: bool = True,
-) -> Any:
+    func: Any, example_inputs: Any = None, optimize: Any = None, check_trace: bool = True, check_inputs: Any = None,
+    check_tolerance: float = 1e-5, strict: bool = True, _force_outplace: bool = False, _module_class: Any = None,
+    _compilation_unit: Any = None, example_kwarg_inputs: dict[str, Any] | None = None, _store_inputs: bool = True,
+) -> Any:  # fmt: skip
     """Record a function or module on examples, and return it as one compiled function.
 
     Value-dependent choices are frozen: branches of ``if``, numbers of iterations, and results of ``item()`` (with a
@@ -91,19 +82,10 @@ def trace(
 
 
 def trace_module(
-    mod: Module,
-    inputs: dict[str, Any],
-    optimize: Any = None,
-    check_trace: bool = True,
-    check_inputs: Any = None,
-    check_tolerance: float = 1e-5,
-    strict: bool = True,
-    _force_outplace: bool = False,
-    _module_class: Any = None,
-    _compilation_unit: Any = None,
-    example_inputs_is_kwarg: bool = False,
-    _store_inputs: bool = True,
-) -> TracedModule:
+    mod: Module, inputs: dict[str, Any], optimize: Any = None, check_trace: bool = True, check_inputs: Any = None,
+    check_tolerance: float = 1e-5, strict: bool = True, _force_outplace: bool = False, _module_class: Any = None,
+    _compilation_unit: Any = None, example_inputs_is_kwarg: bool = False, _store_inputs: bool = True,
+) -> TracedModule:  # fmt: skip
     """Record several methods of a module, each on its examples; otherwise like ``trace``.
 
     :param mod: the module.

@@ -138,17 +138,9 @@ def _arguments(name: str, example: Any) -> Any:
 
 
 def traced_graph(
-    function: Callable[..., Any],
-    name: str,
-    example_inputs: Any,
-    *,
-    check_trace: bool = True,
-    check_inputs: Any = None,
-    check_tolerance: float = 1e-5,
-    strict: bool = True,
-    keywords: bool = False,
-    parameters_of: Any = None,
-) -> TracedGraph:
+    function: Callable[..., Any], name: str, example_inputs: Any, *, check_trace: bool = True, check_inputs: Any = None,
+    check_tolerance: float = 1e-5, strict: bool = True, keywords: bool = False, parameters_of: Any = None,
+) -> TracedGraph:  # fmt: skip
     """Record a function and check the recording; see ``trace``."""
     if keywords:
         bound = inspect.signature(function).bind(**example_inputs)
@@ -220,15 +212,9 @@ def _restore(recorder: TraceRecorder) -> None:
 
 
 def _check(
-    traced: TracedGraph,
-    recorder: TraceRecorder,
-    before: Any,
-    result: Any,
-    state: Any,
-    after: Any,
-    strict: bool,
+    traced: TracedGraph, recorder: TraceRecorder, before: Any, result: Any, state: Any, after: Any, strict: bool,
     tolerance: float,
-) -> None:
+) -> None:  # fmt: skip
     """Run the traced and the original function on the example; warn or raise if they differ."""
     _restore(recorder)
     generator.default_generator.set_state(state)

@@ -26,16 +26,8 @@ from nbautograd._engine.arrays.quiet import (
 from nbautograd.errors import CudaUnavailableError, DeviceError, OutOfMemoryError
 
 __all__ = [
-    "SILENT",
-    "Backend",
-    "get_quiet",
-    "quiet",
-    "quietly",
-    "register",
-    "run_quietly",
-    "set_quiet",
-    "thread_settings",
-]
+    "SILENT", "Backend", "get_quiet", "quiet", "quietly", "register", "run_quietly", "set_quiet", "thread_settings",
+]  # fmt: skip
 
 
 if TYPE_CHECKING:

@@ -101,34 +101,19 @@ ALL = (
 PYTHON_TYPES = {bool: bool_, int: int64, float: float64, complex: complex128}
 """Python types that are accepted as dtypes: ``zeros(2, dtype=int)``."""
 ALIASES = {
-    "half": float16,
-    "float": float32,
-    "double": float64,
-    "short": int16,
-    "int": int32,
-    "long": int64,
-    "cfloat": complex64,
-    "cdouble": complex128,
-}
+    "half": float16, "float": float32, "double": float64, "short": int16, "int": int32, "long": int64,
+    "cfloat": complex64, "cdouble": complex128,
+}  # fmt: skip
 FLOATS_32_64 = (float32.numpy, float64.numpy)
 HALVES = (float16, bfloat16)
 """The dtypes that are computed in float32 and rounded afterwards."""
 INEXACT = "fcV"
 """The kinds of NumPy dtypes that can carry gradients: floating, complex, and bfloat16 (a kind of its own, V)."""
 TENSOR_TYPES = {
-    "FloatTensor": float32,
-    "DoubleTensor": float64,
-    "HalfTensor": float16,
-    "BFloat16Tensor": bfloat16,
-    "ByteTensor": uint8,
-    "CharTensor": int8,
-    "ShortTensor": int16,
-    "IntTensor": int32,
-    "LongTensor": int64,
-    "BoolTensor": bool_,
-    "ComplexFloatTensor": complex64,
-    "ComplexDoubleTensor": complex128,
-}
+    "FloatTensor": float32, "DoubleTensor": float64, "HalfTensor": float16, "BFloat16Tensor": bfloat16,
+    "ByteTensor": uint8, "CharTensor": int8, "ShortTensor": int16, "IntTensor": int32, "LongTensor": int64,
+    "BoolTensor": bool_, "ComplexFloatTensor": complex64, "ComplexDoubleTensor": complex128,
+}  # fmt: skip
 """The names of PyTorch's tensor types."""
 C_TYPES = {
     "bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short int", "int32": "int",

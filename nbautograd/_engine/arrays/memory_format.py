@@ -3,19 +3,9 @@
 from __future__ import annotations
 
 __all__ = [
-    "channels_last",
-    "channels_last_3d",
-    "contiguous_format",
-    "layout",
-    "memory_format",
-    "preserve_format",
-    "sparse_bsc",
-    "sparse_bsr",
-    "sparse_coo",
-    "sparse_csc",
-    "sparse_csr",
-    "strided",
-]
+    "channels_last", "channels_last_3d", "contiguous_format", "layout", "memory_format", "preserve_format",
+    "sparse_bsc", "sparse_bsr", "sparse_coo", "sparse_csc", "sparse_csr", "strided",
+]  # fmt: skip
 
 
 class _Named:

@@ -382,10 +382,6 @@ def check_write(a: MetaArray, key: Any, value: Any) -> None:
 
 
 RULES.update(
-    call_function=call_function,
-    call_ufunc=call_ufunc,
-    check_write=check_write,
-    item_of=item_of,
-    like=like,
+    call_function=call_function, call_ufunc=call_ufunc, check_write=check_write, item_of=item_of, like=like,
     reshaped=reshaped,
-)
+)  # fmt: skip

@@ -79,20 +79,10 @@ def answer_error(error: Exception, public: Any, function: Callable[..., Any], ar
 
 
 AT_SIGHT: dict[str, tuple[type, ...]] = {
-    "bool": (bool,),
-    "str": (str,),
-    "int": (int,),
-    "Int": (int,),
-    "float": (float, int),
-    "Number": (float, int),
-    "Number | Tensor": (float, int, Tensor),
-    "Ints": (int,),
-    "Dims": (int, type(None)),
-    "Dims | bool": (int, type(None)),
-    "Int | Tensor": (),
-    "Sequence[int]": (),
-    "dtypes.dtype": (),
-}
+    "bool": (bool,), "str": (str,), "int": (int,), "Int": (int,), "float": (float, int), "Number": (float, int),
+    "Number | Tensor": (float, int, Tensor), "Ints": (int,), "Dims": (int, type(None)),
+    "Dims | bool": (int, type(None)), "Int | Tensor": (), "Sequence[int]": (), "dtypes.dtype": (),
+}  # fmt: skip
 """For an annotation: the classes of which a value needs no further look."""
 
 

@@ -377,24 +377,12 @@ def _vocabulary(op: OpSchema, recorded: bool) -> dict[str, Any]:
     for name, other in OPS.items():
         scope[name] = other.function if recorded else other.body
     scope.update(
-        CONSTANTS=elementwise.CONSTANTS,
-        FREED=FREED,
-        MULTIPLE=MULTIPLE,
-        compute=compute,
-        is_on_device=is_on_device,
-        materialize=materialize,
-        ndarray=np.ndarray,
-        np=np,
-        reusable=reusable,
-        scale_where_not=scale_where_not,
+        CONSTANTS=elementwise.CONSTANTS, FREED=FREED, MULTIPLE=MULTIPLE, compute=compute, is_on_device=is_on_device,
+        materialize=materialize, ndarray=np.ndarray, np=np, reusable=reusable, scale_where_not=scale_where_not,
         unbroadcast=unbroadcast_recorded if recorded else unbroadcast,
-        upcast_half=upcast_half_recorded if recorded else upcast_half,
-        wrap=wrap,
-        wrap_output=_wrap_output,
-        wrap_saved=_wrap_saved,
-        zero_where=zero_where,
-        zero_where_not=zero_where_not,
-    )
+        upcast_half=upcast_half_recorded if recorded else upcast_half, wrap=wrap, wrap_output=_wrap_output,
+        wrap_saved=_wrap_saved, zero_where=zero_where, zero_where_not=zero_where_not,
+    )  # fmt: skip
     return scope
 
 

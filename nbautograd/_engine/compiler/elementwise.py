@@ -23,16 +23,9 @@ from nbautograd._engine.compiler.expressions import specialized
 from nbautograd._engine.compiler.source import rewritten
 
 UFUNCS: dict[type[ast.AST], str] = {
-    ast.Add: "add",
-    ast.Sub: "subtract",
-    ast.Mult: "multiply",
-    ast.Div: "true_divide",
-    ast.USub: "negative",
-    ast.Lt: "less",
-    ast.LtE: "less_equal",
-    ast.Gt: "greater",
-    ast.GtE: "greater_equal",
-}
+    ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.Div: "true_divide", ast.USub: "negative",
+    ast.Lt: "less", ast.LtE: "less_equal", ast.Gt: "greater", ast.GtE: "greater_equal",
+}  # fmt: skip
 """The ufunc of an operator."""
 ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div)
 PROMOTING = ("power", "float_power", "ldexp")

@@ -35,13 +35,9 @@ _options = Options()
 
 @described
 def set_printoptions(
-    precision: int | None = None,
-    threshold: float | None = None,
-    edgeitems: int | None = None,
-    linewidth: int | None = None,
-    profile: str | None = None,
-    sci_mode: bool | None = None,
-) -> None:
+    precision: int | None = None, threshold: float | None = None, edgeitems: int | None = None,
+    linewidth: int | None = None, profile: str | None = None, sci_mode: bool | None = None,
+) -> None:  # fmt: skip
     """Set print options of tensors; omitted ones are kept, but ``sci_mode`` returns to automatic.
 
     :param precision: digits after the point (4).
@@ -74,18 +70,10 @@ def get_printoptions() -> Options:
 
 
 def format_tensor(
-    data: Any,
-    *,
-    dtype: dtypes.dtype,
-    default_dtype: dtypes.dtype,
-    device: str = "cpu",
-    requires_grad: bool = False,
-    grad_fn: str | None = None,
-    tangent: str | None = None,
-    fetch: Callable[[Any], Any] = np.asarray,
-    name: str = "tensor",
-    contents: str | None = None,
-) -> str:
+    data: Any, *, dtype: dtypes.dtype, default_dtype: dtypes.dtype, device: str = "cpu", requires_grad: bool = False,
+    grad_fn: str | None = None, tangent: str | None = None, fetch: Callable[[Any], Any] = np.asarray,
+    name: str = "tensor", contents: str | None = None,
+) -> str:  # fmt: skip
     """Return the whole text, such as ``tensor([1., 2.], grad_fn=<AddBackward0>)``.
 
     :param data: the elements; of a summarized tensor, only the visible ones go through ``fetch``.

@@ -332,19 +332,11 @@ class TypedStorage(_Storage):
 
 
 STORAGE_TYPES: dict[str, dtypes.dtype] = {
-    "BoolStorage": dtypes.bool_,
-    "ByteStorage": dtypes.uint8,
-    "CharStorage": dtypes.int8,
-    "ShortStorage": dtypes.int16,
-    "IntStorage": dtypes.int32,
-    "LongStorage": dtypes.int64,
-    "HalfStorage": dtypes.float16,
-    "BFloat16Storage": dtypes.bfloat16,
-    "FloatStorage": dtypes.float32,
-    "DoubleStorage": dtypes.float64,
-    "ComplexFloatStorage": dtypes.complex64,
-    "ComplexDoubleStorage": dtypes.complex128,
-}
+    "BoolStorage": dtypes.bool_, "ByteStorage": dtypes.uint8, "CharStorage": dtypes.int8, "ShortStorage": dtypes.int16,
+    "IntStorage": dtypes.int32, "LongStorage": dtypes.int64, "HalfStorage": dtypes.float16,
+    "BFloat16Storage": dtypes.bfloat16, "FloatStorage": dtypes.float32, "DoubleStorage": dtypes.float64,
+    "ComplexFloatStorage": dtypes.complex64, "ComplexDoubleStorage": dtypes.complex128,
+}  # fmt: skip
 """PyTorch's classes of storages, by the dtype of their elements."""
 CONVERSIONS = {
     **{name: name for name in ("bool", "half", "bfloat16", "float", "double", "short", "int", "long")},

@@ -368,17 +368,11 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
         except AutogradError:  # a view whose history could not follow a write
             name = "Invalid"
         return printing.format_tensor(
-            self._a,
-            dtype=self.dtype,
-            default_dtype=dtypes.get_default_dtype(),
-            device=str(self.device),
-            requires_grad=name is None and self.requires_grad,
-            grad_fn=name,
-            fetch=backend.fetch,
-            tangent=None if self._tangent() is None else f"{self._tangent()}",
-            name=self._printed_as,
+            self._a, dtype=self.dtype, default_dtype=dtypes.get_default_dtype(), device=str(self.device),
+            requires_grad=name is None and self.requires_grad, grad_fn=name, fetch=backend.fetch,
+            tangent=None if self._tangent() is None else f"{self._tangent()}", name=self._printed_as,
             contents=tensor_contents,
-        )
+        )  # fmt: skip
 
     # -- copies ------------------------------------------------------------------------------------------------------
 

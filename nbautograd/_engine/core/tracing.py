@@ -97,13 +97,9 @@ class _SeveralListeners(list[Any]):
 
 
 def _format(
-    inputs: tuple[str, ...],
-    place: tuple[Any, ...],
-    result: tuple[Any, ...],
-    noted: list[tuple[Any, ...]],
-    scope: Any,
+    inputs: tuple[str, ...], place: tuple[Any, ...], result: tuple[Any, ...], noted: list[tuple[Any, ...]], scope: Any,
     time: int,
-) -> Trace:
+) -> Trace:  # fmt: skip
     """Return the notes as a ``Trace``."""
     from nbautograd._engine.base.pass_events import Operand, Trace
 
