@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import inspect
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -63,13 +64,11 @@ class CustomOpDef:
 
     def register_kernel(self, device_types: Any, fn: Callable[..., Any] | None = None, /) -> Any:
         """Register a kernel for types of devices, such as ``"cpu"`` or ``"cuda"``; None for all. Also a decorator."""
-
-        def register(fn: Callable[..., Any]) -> Callable[..., Any]:
-            types = [device_types] if device_types is None or isinstance(device_types, str) else device_types
-            self._kernels.update(dict.fromkeys(types, fn))
-            return fn
-
-        return register if fn is None else register(fn)
+        if fn is None:
+            return functools.partial(self.register_kernel, device_types)
+        types = [device_types] if device_types is None or isinstance(device_types, str) else device_types
+        self._kernels.update(dict.fromkeys(types, fn))
+        return fn
 
     def register_fake(self, fn: Callable[..., Any], /) -> Callable[..., Any]:
         """Accept a function that computes only shapes; it is for compilers and never called."""
@@ -89,12 +88,10 @@ class CustomOpDef:
 
     def register_vmap(self, func: Callable[..., Any] | None = None, /) -> Any:
         """Register the operation's rule for ``vmap``: ``func(info, in_dims, *args)``. Also a decorator."""
-
-        def register(func: Callable[..., Any]) -> Callable[..., Any]:
-            self._function.vmap = staticmethod(func)  # type: ignore[method-assign]
-            return func
-
-        return register if func is None else register(func)
+        if func is None:
+            return self.register_vmap
+        self._function.vmap = staticmethod(func)  # type: ignore[method-assign]
+        return func
 
     @contextlib.contextmanager
     def set_kernel_enabled(self, device_type: str, enabled: bool = True) -> Iterator[None]:

@@ -153,8 +153,7 @@ class TracedGraph:
         """Return the graph with copies of the captured tensors, for ``copy.deepcopy``."""
         graph = copy.copy(self.graph)
         graph.captured = [(copy.deepcopy(tensor, memo), value) for tensor, value in self.graph.captured]
-        function = copy.deepcopy(self.function, memo)
-        return TracedGraph(self.name, graph, function, self.signature, self.result)
+        return TracedGraph(self.name, graph, copy.deepcopy(self.function, memo), self.signature, self.result)
 
     def changed(self, tensors: Any) -> Any:
         """Return the result of the original function: a check of values differs, or autocast chooses dtypes."""

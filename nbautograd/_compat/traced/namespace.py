@@ -75,8 +75,7 @@ class Namespace:
                 return parsed(variables[part.id])
             if part.id in ("np", "temporary") or isinstance(getattr(part, "ctx", None), ast.Store):
                 return part
-            known = part.id in scope
-            return ast.Name(self.constant(scope[part.id], part.id), ast.Load()) if known else part
+            return ast.Name(self.constant(scope[part.id], part.id), ast.Load()) if part.id in scope else part
 
         return rewritten(tree, change)
 

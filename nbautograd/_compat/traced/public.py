@@ -123,8 +123,7 @@ def _traced_module(mod: Module, inputs: dict[str, Any], checks: Any, options: di
         function: Callable[..., Any] = getattr(mod, method)
         called = mod if method == "forward" else function
         others = None if checks is None else [each[method] for each in checks if method in each]
-        keywords = options["keywords"]
-        if keywords:
+        if options["keywords"]:
             examples, options = inspect.signature(function).bind(**examples).args, {**options, "keywords": False}
         name = type(mod).__name__ if method == "forward" else method
         graph = traced_graph(called, name, examples, check_inputs=others, parameters_of=function, **options)

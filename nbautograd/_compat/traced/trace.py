@@ -143,8 +143,7 @@ def traced_graph(
 ) -> TracedGraph:  # fmt: skip
     """Record a function and check the recording; see ``trace``."""
     if keywords:
-        bound = inspect.signature(function).bind(**example_inputs)
-        example_inputs = bound.args
+        example_inputs = inspect.signature(function).bind(**example_inputs).args
     arguments = _arguments(name, example_inputs)
     state = generator.default_generator.get_state()
     before = _copies(arguments)
@@ -158,8 +157,7 @@ def traced_graph(
         try:
             _check(traced, recorder, before, result, state, after, strict, check_tolerance)
             for other in check_inputs or ():
-                example = _arguments(name, other)
-                _check_again(traced, example, strict, check_tolerance)
+                _check_again(traced, _arguments(name, other), strict, check_tolerance)
         finally:
             for t, end in ends:
                 t._shared_array()[...] = end
@@ -237,14 +235,12 @@ def _check_again(traced: TracedGraph, arguments: Any, strict: bool, tolerance: f
         graph, result, recorder = record(traced.function, traced.name, _copies(arguments), strict)
     _restore(recorder)
     generator.default_generator.set_state(state)
-    same_inputs = [v.shape for v in graph.inputs] == [v.shape for v in traced.graph.inputs]
-    if same_inputs:
+    if [v.shape for v in graph.inputs] == [v.shape for v in traced.graph.inputs]:
         outputs = tree_flatten(traced.entry(tree_flatten(copies)[0]))[0]
         _warn_if_unlike(outputs, tree_flatten(result)[0], tolerance, "Python")
     first, second = listing(traced.graph, traced.signature.names, True), listing(graph, traced.signature.names, True)
     if first != second:
-        lines = difflib.ndiff(first.splitlines(True), second.splitlines(True))
-        difference = "".join(f"\t\t{line}" for line in lines)
+        difference = "".join(f"\t\t{line}" for line in difflib.ndiff(first.splitlines(True), second.splitlines(True)))
         raise TracingCheckError(
             f"Tracing failed sanity checks!\nERROR: Graphs differed across invocations!\n\tGraph diff:\n{difference}"
         )

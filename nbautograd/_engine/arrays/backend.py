@@ -15,14 +15,7 @@ import numpy as np
 
 from nbautograd._engine.arrays.device import TYPES, ask_current, device, get_default, set_default
 from nbautograd._engine.arrays.late_packages import late
-from nbautograd._engine.arrays.quiet import (
-    SILENT,
-    get_quiet,
-    quiet,
-    quietly,
-    run_quietly,
-    set_quiet,
-)
+from nbautograd._engine.arrays.quiet import SILENT, get_quiet, quiet, quietly, run_quietly, set_quiet
 from nbautograd.errors import CudaUnavailableError, DeviceError, OutOfMemoryError
 
 __all__ = [
@@ -218,7 +211,6 @@ class _CupyBackend:
         return self._count > 0 and not self._forked
 
     def count(self) -> int:
-        """Return the number of devices."""
         self.start()
         return self._count
 
@@ -246,8 +238,7 @@ class _CupyBackend:
         return cupy
 
     def fetch(self, array: Any) -> np.ndarray[Any, Any]:
-        result: np.ndarray[Any, Any] = array.get()
-        return result
+        return array.get()  # type: ignore[no-any-return]
 
     def place(self, array: Any) -> device:
         index = int(array.device.id)

@@ -251,8 +251,7 @@ def reshaped(a: MetaArray, shape: Ints) -> MetaArray:
         shape = tuple(a.size // rest if n == -1 else n for n in shape)
     if math.prod(shape) != a.size:
         raise ValueError(f"cannot reshape array of size {a.size} into shape {shape}")
-    row_major = a._v.flags.c_contiguous
-    steps = bare(shape, a.dtype).strides if row_major else _steps(a.shape, a.strides, shape)
+    steps = bare(shape, a.dtype).strides if a._v.flags.c_contiguous else _steps(a.shape, a.strides, shape)
     return blank(shape, a.dtype) if steps is None else strided(a, shape, steps, 0)
 
 
@@ -286,8 +285,7 @@ def _steps(old: Ints, strides: Ints, shape: Ints) -> Ints | None:
 def strided(a: MetaArray, shape: Ints, strides: Ints, shift: int) -> MetaArray:
     """Return a view at these strides, in bytes, ``shift`` bytes after the first element."""
     as_strided = np.lib.stride_tricks.as_strided
-    start = as_strided(a._v, (2,), (shift,))[1:]
-    return MetaArray(as_strided(start, shape, strides), a)
+    return MetaArray(as_strided(as_strided(a._v, (2,), (shift,))[1:], shape, strides), a)
 
 
 # -- indexing --------------------------------------------------------------------------------------------------------
@@ -314,8 +312,7 @@ def item_of(a: MetaArray, key: Any) -> MetaArray:
     taken = _taken(found, missing, view.shape)
     inner = _joint_shape(found)
     rest = [n for d, n in enumerate(view.shape) if d not in taken]
-    together = taken == list(range(taken[0], taken[-1] + 1))
-    first = taken[0] if together else 0
+    first = taken[0] if taken == list(range(taken[0], taken[-1] + 1)) else 0
     return blank((*rest[:first], *inner, *rest[first:]), a.dtype)
 
 

@@ -311,11 +311,6 @@ def places(geometry: Geometry, like: Any) -> Any:
     """Return the memory location of each element, as indices on the device of ``like``."""
     positions = np.asarray(geometry.offset)
     for d, (n, s) in enumerate(zip(geometry.shape, geometry.strides, strict=True)):
-        rest = len(geometry.shape) - d - 1
-        positions = positions + (np.arange(n) * s).reshape((n,) + (1,) * rest)
+        positions = positions + (np.arange(n) * s).reshape((n,) + (1,) * (len(geometry.shape) - d - 1))
     positions = np.broadcast_to(positions, geometry.shape)
-    return (
-        positions
-        if isinstance(like, (np.ndarray, np.generic))
-        else backend.module(backend.device_of(like)).asarray(positions)
-    )
+    return backend.module(backend.device_of(like)).asarray(positions)

@@ -200,8 +200,7 @@ def operators_as_ufuncs(tree: ast.expr, arrays: Container[str], full: Container[
     >>> ast.unparse(operators_as_ufuncs(tree, {"g", "result"}, {"g", "result"})).replace("temporary", "t")
     'np.multiply(g, (t := np.subtract(k0, (t := np.multiply(result, result)), t)), t)'
     """
-    changed: ast.expr = _NestedUfuncs(arrays, full).visit(tree)
-    return changed
+    return _NestedUfuncs(arrays, full).visit(tree)  # type: ignore[no-any-return]
 
 
 class _NestedUfuncs(ast.NodeTransformer):

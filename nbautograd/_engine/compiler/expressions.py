@@ -100,8 +100,7 @@ def inlined(tree: ast.expr, scope: dict[str, Any], helpers: bool = False) -> ast
     :param scope: the meaning of names in the formula; that of names in the bodies is added.
     :param helpers: likewise for derivative helpers, whose assignments become ``(name := expression)``.
     """
-    changed: ast.expr = _Inliner(scope, helpers).visit(tree)
-    return changed
+    return _Inliner(scope, helpers).visit(tree)  # type: ignore[no-any-return]
 
 
 def in_full(formula: str) -> str:
@@ -119,8 +118,7 @@ def in_full(formula: str) -> str:
             expression = expression_of(op.body)
             calculates = (ast.BinOp, ast.Name, ast.Constant, ast.operator, ast.expr_context)
             if isinstance(expression, ast.BinOp) and all(isinstance(part, calculates) for part in ast.walk(expression)):
-                values = dict(zip(op.positional, arguments, strict=True))
-                return ast.unparse(substituted(expression, values))
+                return ast.unparse(substituted(expression, dict(zip(op.positional, arguments, strict=True))))
     return formula
 
 

@@ -93,8 +93,7 @@ def _lines(op: OpSchema, computing: list[str]) -> list[str]:
     """Return the whole method, around the lines that compute into the tensor's own array."""
     name, (first, *others) = op.name + "_", op.tensors
     target = array_name(first)
-    optional = len(op.body.__defaults__ or ())
-    required = len(op.positional) - optional
+    required = len(op.positional) - len(op.body.__defaults__ or ())
     former = FORMER[: len(op.former)]
     parts = [*op.positional[:required], *(f"{option}=None" for option in (*op.positional[required:], *former))]
     parts += ["*", *(f"{option}=None" for option in op.keywords)] if op.keywords else []

@@ -353,8 +353,7 @@ def _with_keywords(
                     if takes_dtype:
                         rules.check_out(name, target, ())
                         kwargs["dtype"] = rules.of_result(name, kwargs.get("dtype"), target)
-                    result = rules.computed(name, target, public, args, kwargs, False)
-                    return inplace.resize_into(target, result, name)
+                    return inplace.resize_into(target, rules.computed(name, target, public, args, kwargs, False), name)
             elif len(args) > first_option:
                 args = check_options(function, options, args, kwargs)
             return function(*args, **kwargs)

@@ -215,8 +215,7 @@ class BatchedTensor(Tensor):
     def _a(self) -> Any:
         whole = self.value._a
         if not isinstance(whole, np.ndarray) or not whole.shape[self.bdim]:  # on another device, or no samples
-            shape = whole.shape[: self.bdim] + whole.shape[self.bdim + 1 :]
-            whole = np.broadcast_to(np.zeros((), whole.dtype), shape)
+            whole = np.broadcast_to(np.zeros((), whole.dtype), whole.shape[: self.bdim] + whole.shape[self.bdim + 1 :])
         else:
             whole = whole[(slice(None),) * self.bdim + (0, ...)]
         sample = whole.view(SampleArray)

@@ -124,8 +124,7 @@ def _outside(t: Tensor, name: str, function: Callable[..., Tensor], args: Any, k
 
 def apply_augmented(t: Tensor, name: str, function: Callable[..., Tensor], args: Any, kwargs: Any) -> Any:
     """Run an augmented assignment; NotImplemented lets Python try the operator and the other operand's method."""
-    operand = isinstance(args[0], (Tensor, int, float, complex, np.generic))
-    if operand or hasattr(args[0], "__torch_function__"):
+    if isinstance(args[0], (Tensor, int, float, complex, np.generic)) or hasattr(args[0], "__torch_function__"):
         return apply_inplace(t, name, function, args, kwargs)
     return NotImplemented
 

@@ -448,13 +448,10 @@ class AccumulateGrad(Node):
     @property
     def hooks(self) -> Hooks | None:
         """The hooks of the accumulation, which live as long as the leaf does."""
-        hooks: Hooks | None = self.variable.__dict__.get("_hooks")
-        return hooks
+        return self.variable.__dict__.get("_hooks")  # type: ignore[no-any-return]
 
     def _own_hooks(self) -> Hooks:
-        """Return the hooks of the leaf."""
-        hooks: Hooks = self.variable._own_hooks()
-        return hooks
+        return self.variable._own_hooks()  # type: ignore[no-any-return]
 
 
 AccumulateGrad.__module__ = "builtins"

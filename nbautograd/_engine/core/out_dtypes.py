@@ -25,8 +25,7 @@ _NAMES = """
     msort mv nan_to_num nanquantile narrow_copy neg nonzero norm ormqr permute_copy polar qr quantile renorm round
     scatter scatter_add scatter_reduce searchsorted sgn sign signbit slice_scatter softmax softplus softshrink sort
     split_with_sizes_copy squeeze_copy svd t_copy take take_along_dim tensordot topk transpose_copy triangular_solve
-    tril triu trunc unbind_copy unfold_copy unsqueeze_copy vdot view_copy where
-"""
+    tril triu trunc unbind_copy unfold_copy unsqueeze_copy vdot view_copy where"""
 EXACT = frozenset(_NAMES.split())
 """The operations whose kernels write their own dtype in PyTorch. Others cast, within the limits of in-place writes."""
 _NAMES = "addbmm empty eye full linspace logsigmoid logspace narrow_copy ones range zeros"
@@ -47,17 +46,12 @@ UNRECORDED = re.compile(
 """The operations without a derivative: they write into any ``out=``, which keeps its history."""
 _COPIED = """
     inner linalg_cond linalg_matrix_norm linalg_norm linalg_tensorinv linalg_tensorsolve
-    nanquantile quantile special_ndtr tensordot
-"""
+    nanquantile quantile special_ndtr tensordot"""
 COPIED = frozenset(_COPIED.split())
 """The operations whose result is copied into ``out=``, also where it is recorded."""
-
-
 _ITERATED = """
-    addr complex float_power frexp heaviside
-    index_select ldexp lerp max min nan_to_num outer polar round scatter scatter_add scatter_reduce softplus
-    softshrink take
-"""
+    addr complex float_power frexp heaviside index_select ldexp lerp max min nan_to_num outer polar round scatter
+    scatter_add scatter_reduce softplus softshrink take"""
 ITERATED = frozenset(_ITERATED.split())
 """The operations that write into ``out=`` before they resize it, as those of single elements do."""
 OF_ELEMENTS = ("addr", "heaviside", "lerp", "max", "min", "float_power", "complex", "polar")

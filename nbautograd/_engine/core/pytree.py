@@ -117,11 +117,8 @@ class TreeSpec:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, TreeSpec):
             return NotImplemented
-        return self is other or (self.type, self._context, self._children) == (
-            other.type,
-            other._context,
-            other._children,
-        )
+        own, others = ((spec.type, spec._context, spec._children) for spec in (self, other))
+        return self is other or own == others
 
     def __hash__(self) -> int:
         return hash((self.type, self.num_leaves, tuple(self._children)))

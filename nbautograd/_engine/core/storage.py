@@ -71,8 +71,7 @@ class _Storage:
 
     def get_device(self) -> int | None:
         """Return the index of the CUDA device; None on the CPU."""
-        index: int | None = self.device.index
-        return index
+        return self.device.index  # type: ignore[no-any-return]
 
     @property
     def filename(self) -> str | None:
@@ -113,8 +112,7 @@ class _Storage:
     def tolist(self) -> list[Any]:
         """Return the elements as Python numbers."""
         flat = self._flat.astype(np.float32) if self._flat.dtype.kind == "V" else self._flat
-        numbers: list[Any] = flat.tolist()
-        return numbers
+        return flat.tolist()  # type: ignore[no-any-return]
 
     def fill_(self, value: Any) -> Any:
         """Write one value to all elements."""

@@ -139,8 +139,7 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
             raise AutogradError("Inference tensors do not track version counter: only another one can be their data.")
         former = self._a
         shared = getattr(former, "base", None) is not None or getrefcount(former) > HELD_ONCE  # with views of it
-        array = version_counter.continued(value._shared_array().view(), former, shared)
-        exchanged_data.exchange(self, array)
+        exchanged_data.exchange(self, version_counter.continued(value._shared_array().view(), former, shared))
 
     @data.deleter
     def data(self) -> None:
@@ -395,8 +394,7 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
             )
         if id(self) not in memo:
             self._copy_deeply(memo)
-        duplicate: Tensor = memo[id(self)]
-        return duplicate
+        return memo[id(self)]  # type: ignore[no-any-return]
 
     def _copy_deeply(self, memo: dict[Any, Any]) -> None:
         """Enter a copy of this leaf, and of its attributes, into ``memo``."""
