@@ -168,10 +168,7 @@ class Forward:
     # -- operations ----------------------------------------------------------------------------------------------------
 
     def write_op(self, step: OpStep, number: int, flows: bool) -> None:
-        """Write the lines of an operation over arrays.
-
-        :raises _Unusual: the operation must be called over tensors.
-        """
+        """Write the lines of an operation over arrays; raise _Unusual if it must be called over tensors."""
         op = step.op
         operands = self.operands(step)
         options = {name: value for name, value in step.arguments.items() if name not in op.tensors}

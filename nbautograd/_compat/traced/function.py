@@ -58,10 +58,7 @@ class Signature:
                 )
 
     def check(self, tensors: list[Any]) -> None:
-        """Check that shapes and dtypes equal the examples'.
-
-        :raises TracingError: a shape or dtype differs.
-        """
+        """Raise TracingError if a shape or dtype differs from the examples'."""
         self.refuse_kind(tensors)
         for name, t, shape, dtype in zip(self.names, tensors, self.shapes, self.dtypes, strict=True):
             a = t._a
@@ -116,10 +113,7 @@ class TracedGraph:
         return compilation.entry(tensors, True)
 
     def arrays(self, tensors: Any) -> tuple[list[Any], list[Any]]:
-        """Return all arguments and captured tensors, and their arrays.
-
-        :raises RuntimeError: a shape or dtype differs from the trace.
-        """
+        """Return all arguments and captured tensors, and their arrays, which must be like those of the trace."""
         self.signature.check(tensors)
         for tensor, value in self.graph.captured:
             a = tensor._a

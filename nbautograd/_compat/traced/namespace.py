@@ -158,10 +158,7 @@ def gradients_of(call: _TensorCall, gradients: list[Any]) -> list[Any]:
 
 
 def check_shape(array: Any, shape: tuple[int, ...], name: str) -> None:
-    """Check that a result has the same shape as in the trace.
-
-    :raises TracingError: the shape differs.
-    """
+    """Raise TracingError if a result has another shape than in the trace."""
     if array.shape != shape:
         raise TracingError(
             f"{name}() gave a result of shape {list(array.shape)}, and one of shape {list(shape)} while tracing: the "

@@ -210,10 +210,7 @@ def parameters_of(function: Any, arguments: tuple[Any, ...]) -> list[str]:
 
 
 def listing(graph: Graph, names: list[str], values: bool = False) -> str:
-    """Return the graph as text, a line for each step, as PyTorch's ``.graph``.
-
-    :param values: show constants by their values.
-    """
+    """Return the graph as text, a line for each step, as PyTorch's ``.graph``; with ``values``, all constants."""
     called = _called(graph, names)
     inputs = ", ".join(f"%{called[v]} : {_kind(v)}" for v in [*graph.inputs, *(v for _, v in graph.captured)])
     lines = [f"graph({inputs}):"]

@@ -32,10 +32,7 @@ class TracingCheckError(Exception):
 def record(
     function: Callable[..., Any], name: str, arguments: tuple[Any, ...], strict: bool
 ) -> tuple[Graph, Any, TraceRecorder]:
-    """Run a function, and record it.
-
-    :returns: the graph, the function's result, and the recorder.
-    """
+    """Run a function, and record it: return the graph, the function's result, and the recorder."""
     if dispatch_mode.is_on() or batched.levels() or current.get() is not None:
         raise TracingError(
             f"{name} cannot be traced inside of vmap, forward mode, another trace, or a mode that watches operations"
@@ -88,10 +85,7 @@ def _output(recorder: TraceRecorder, tensor: Tensor, outputs: list[Any]) -> Outp
 
 
 def _check_result(result: Any, strict: bool) -> None:
-    """Check that a function returned tensors.
-
-    :raises RuntimeError: the result is not made of tensors.
-    """
+    """Raise RuntimeError if the result of a function is not made of tensors."""
     if isinstance(result, Tensor):
         return
     kind = "list" if isinstance(result, list) else "dict" if isinstance(result, dict) else ""

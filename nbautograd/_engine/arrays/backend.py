@@ -127,10 +127,7 @@ class _CupyBackend:
         """Peak number of allocated bytes, by device."""
 
     def load(self) -> Any:
-        """Import and return CuPy.
-
-        :raises CudaUnavailableError: CuPy cannot be imported.
-        """
+        """Import and return CuPy; raise CudaUnavailableError if it cannot be imported."""
         if self._cupy is None:
             try:
                 import cupy  # type: ignore[import-not-found, unused-ignore]
@@ -146,10 +143,7 @@ class _CupyBackend:
         return self._cupy
 
     def start(self) -> Any:
-        """Return CuPy, after checking that at least one device is usable.
-
-        :raises CudaUnavailableError: something is missing; the message says what.
-        """
+        """Return CuPy if at least one device is usable; raise CudaUnavailableError, which says what is missing."""
         if self._forked:
             raise CudaUnavailableError(FORKED)
         if not self._count:
@@ -219,10 +213,7 @@ class _CupyBackend:
         return int(self._cupy.cuda.runtime.getDevice()) if self.started() else 0
 
     def check(self, index: int) -> None:
-        """Check that such a device exists.
-
-        :raises CudaUnavailableError: it does not exist.
-        """
+        """Raise CudaUnavailableError if there is no such device."""
         if not 0 <= index < self.count():
             raise CudaUnavailableError(
                 f"CUDA error: invalid device ordinal: cuda:{index} does not exist, only {self._count} CUDA "

@@ -115,10 +115,7 @@ class MetaArray:
     # Its elements: none.
 
     def item(self, *args: Any) -> Any:
-        """Raise: there is no value.
-
-        :raises RuntimeError: always.
-        """
+        """Raise RuntimeError: there is no value."""
         raise RuntimeError("Tensor.item() cannot be called on meta tensors")
 
     __complex__ = __index__ = item
@@ -130,10 +127,7 @@ class MetaArray:
         return 0.0
 
     def tolist(self, *args: Any, **kwargs: Any) -> Any:
-        """Raise: there are no values.
-
-        :raises NotImplementedError: always.
-        """
+        """Raise NotImplementedError: there are no values."""
         raise NotImplementedError(NO_DATA)
 
     __array__ = tobytes = tolist

@@ -74,10 +74,7 @@ def like(a: MetaArray, dtype: Any, order: str = "C") -> MetaArray:
 
 
 def broadcast(*values: Any) -> Ints:
-    """Return the common shape of operands.
-
-    :raises ValueError: they do not broadcast.
-    """
+    """Return the common shape of operands; raise ValueError if they do not broadcast."""
     shapes = [shape_of(value) for value in values]
     try:
         return np.broadcast_shapes(*shapes)
@@ -93,10 +90,7 @@ def run(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
 
 
 def small(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-    """Compute a function on arrays of the full shape.
-
-    :raises NotImplementedError: they are large.
-    """
+    """Compute a function on arrays of the full shape; raise NotImplementedError if they are large."""
 
     def filled(value: Any) -> Any:
         if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
@@ -165,10 +159,7 @@ def call_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: di
 
 
 def written(result: Any, out: Any) -> Any:
-    """Return ``out=`` if it is given.
-
-    :raises ValueError: the shape is another.
-    """
+    """Return ``out=`` if it is given; raise ValueError if its shape is another."""
     if out is None or isinstance(out, tuple) and all(o is None for o in out):
         return result
     pairs = zip(result, out, strict=True) if isinstance(out, tuple) else [(result, out)]
@@ -229,10 +220,7 @@ def named(function: Any, args: Any, kwargs: Any) -> dict[str, Any]:
 
 @rule("nonzero flatnonzero argwhere unique unique_values unique_counts unique_inverse histogram compress extract")
 def reject(function: Any, args: Any, kwargs: Any) -> Any:
-    """Raise: the shape depends on values.
-
-    :raises NotImplementedError: always.
-    """
+    """Raise NotImplementedError: the shape depends on values."""
     raise NotImplementedError(
         f"aten::{function.__name__}: attempted to run this operator with Meta tensors, but the shape of its result "
         "depends on values, which these do not have"
@@ -364,10 +352,7 @@ def _without_masks(items: list[Any]) -> list[Any]:
 
 
 def check_write(a: MetaArray, key: Any, value: Any) -> None:
-    """Check that a value can be written at an index.
-
-    :raises ValueError: the shapes do not fit.
-    """
+    """Raise ValueError if the shape of a value does not fit an index."""
     items = key if isinstance(key, tuple) else (key,)
     if any(isinstance(item, MetaArray) and item.dtype.kind == "b" for item in items):
         return

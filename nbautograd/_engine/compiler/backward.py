@@ -130,9 +130,7 @@ class VjpWriter:
         self.grads = {name: f"grad_{name}" for name in op.inputs}
 
     def lines(self) -> list[str]:
-        """Return the whole function: load the saved values, a line per formula, undo broadcasting, free the saved
-        values.
-        """
+        """Return the whole function: load saved values, a line per formula, undo broadcasting, free saved values."""
         name = "vjp_graph" if self.recorded else "vjp"
         body = [*self.load(), *self.compute(), *self.unbroadcast(), *self.release(), self.result()]
         return [f"def {name}(node, g, retain_graph, needed):", *elementwise.indented(body)]
@@ -351,9 +349,7 @@ def _tensors_in(saved: list[str], op: OpSchema) -> list[str]:
 
 
 def _pytorchs_order(what: str) -> tuple[bool, str]:
-    """Return the key by which PyTorch sorts saved values, and shows them to hooks: results last, ``input`` as
-    ``self``.
-    """
+    """Return the key by which PyTorch sorts saved values, and shows them: results last, ``input`` as ``self``."""
     return what.startswith("result"), "self" if what == "input" else what
 
 

@@ -299,9 +299,7 @@ class ForwardWriter:
     # -- computing the result ------------------------------------------------------------------------------------------
 
     def compute(self) -> list[str]:
-        """Write lines that compute ``result_array``: tile by tile if it is large and the body can be lowered to
-        ufuncs.
-        """
+        """Write lines that compute ``result_array``: tile by tile if it is large and the body lowers to ufuncs."""
         op = self.op
         tree = expression_of(op.body)
         if tree is not None:

@@ -116,9 +116,7 @@ class CompiledOp(OpSchema, Exchange):
 
     @property
     def temporary_view(self) -> Any:
-        """A variant for temporary views: used once inside a formula, never returned to the user; no view is
-        recorded.
-        """
+        """A variant for temporary views: used once inside a formula, never returned; no view is recorded."""
         if self._temporary_view is None:
             self._temporary_view = _stub(self)
             if self.compiled:
@@ -144,9 +142,7 @@ class CompiledOp(OpSchema, Exchange):
         return code
 
     def _other(self, kind: str) -> Callable[..., Any]:
-        """Return a function, compiled on first use: ``half`` for float16 and bfloat16, which computes in float32, or
-        ``device`` for arrays on a device with its own kernels.
-        """
+        """Return a function, compiled on first use: ``half`` computes in float32, ``device`` by its own kernels."""
         traced = tracing.is_on()
         function = self._others.get((traced, kind))
         if function is None:

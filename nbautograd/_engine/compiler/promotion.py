@@ -22,9 +22,7 @@ _constants: dict[Any, Any] = {}
 
 
 def number_like(value: Any, cls: type, array: Any) -> Any:
-    """Return a Python number as a cached 0-d array or scalar of the other operand's dtype; None if that needs
-    promotion.
-    """
+    """Return a number as a cached 0-d array or scalar of the other's dtype; None if that needs promotion."""
     if value.__class__ is not float and value.__class__ is not int:
         return None
     key = (value or repr(value), array.dtype.char if cls is np.ndarray else cls)  # 0.0 equals -0.0

@@ -167,10 +167,7 @@ def _no_elements(self: Any, *args: Any, **kwargs: Any) -> NoReturn:
 
 
 def refuse_dynamic(name: str, input: Any) -> None:
-    """Raise for a batched tensor in an operation whose result has a data-dependent shape.
-
-    :raises RuntimeError: ``input`` is a batched tensor.
-    """
+    """Raise ElementsError for a batched tensor in an operation whose result has a data-dependent shape."""
     if input.__class__ is BatchedTensor:
         raise ElementsError(
             "vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over "
@@ -243,10 +240,7 @@ class BatchedTensor(Tensor):
         return self.value.device
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
-        """Raise: not supported inside ``vmap``.
-
-        :raises RuntimeError: always.
-        """
+        """Raise AutogradError: not supported inside ``vmap``."""
         raise AutogradError(
             "You are attempting to call Tensor.requires_grad_() (or perhaps using torch.autograd.functional.* APIs) "
             "inside of a function being transformed by a functorch transform. This is unsupported, please attempt to "
@@ -265,10 +259,7 @@ class BatchedTensor(Tensor):
             self.requires_grad_(value)
 
     def backward(self, *args: Any, **kwargs: Any) -> None:
-        """Raise: not supported inside ``vmap``.
-
-        :raises RuntimeError: always.
-        """
+        """Raise AutogradError: not supported inside ``vmap``."""
         raise AutogradError(
             "backward() called inside a functorch transform. This is not supported, please use functorch.grad or "
             "functorch.vjp instead or call backward() outside of functorch transforms."
@@ -296,10 +287,7 @@ class BatchedTensor(Tensor):
         return self.value.is_inference()
 
     def _no_item(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Raise: inside ``vmap`` each sample has its own item.
-
-        :raises RuntimeError: always.
-        """
+        """Raise ElementsError: inside ``vmap`` each sample has its own item."""
         raise ElementsError(ITEM)
 
     item = _number = __index__ = __int__ = __float__ = __complex__ = _no_item
@@ -310,10 +298,7 @@ class BatchedTensor(Tensor):
     is_nonzero = __bool__
 
     def _no_storage(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Raise: one sample does not have an array inside ``vmap``.
-
-        :raises RuntimeError: always.
-        """
+        """Raise ElementsError: one sample does not have an array inside ``vmap``."""
         raise ElementsError(NO_STORAGE)
 
     _shared_array = numpy = tolist = data_ptr = __array__ = _no_storage

@@ -35,10 +35,7 @@ OWN_WORDS = {
 
 
 def refuse(name: str, kind: layout) -> NoReturn:
-    """Raise an error that names the unsupported operation, if it has a name.
-
-    :raises UnsupportedError: always.
-    """
+    """Raise UnsupportedError, which names the operation if it has a name."""
     bare = name.strip("_") or name
     for kinds, words in OWN_WORDS.items():
         if bare in kinds.split():
@@ -202,10 +199,7 @@ class SparseTensor(Tensor):
     # -- not as Python values ----------------------------------------------------------------------------------------
 
     def _no_storage(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Raise: the elements do not have one storage.
-
-        :raises RuntimeError: always.
-        """
+        """Raise NotImplementedError: the elements do not have one storage."""
         raise NotImplementedError("Cannot access storage of SparseTensorImpl: see .indices() and .values()")
 
     storage = untyped_storage = is_shared = _no_storage
@@ -215,10 +209,7 @@ class SparseTensor(Tensor):
         return False
 
     def _no_pointer(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Raise: a sparse tensor does not have an array.
-
-        :raises RuntimeError: always.
-        """
+        """Raise RuntimeError: a sparse tensor does not have an array."""
         raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage: call .to_dense() first")
 
     data_ptr = tolist = __dlpack__ = __dlpack_device__ = _no_pointer
