@@ -187,17 +187,14 @@ def _entry(module: ModuleType, model: str) -> Any:
     """Return a function of ``hubconf.py``, after checking for its required packages."""
     if not isinstance(model, str):
         raise ValueError("Invalid input: model should be a string of function name")
-    missing = [name for name in getattr(module, "dependencies", ()) if not _is_installed(name)]
+    names = [name for name in getattr(module, "dependencies", ()) if name != "torch" and name not in sys.modules]
+    missing = [name for name in names if find_spec(name) is None]
     if missing:
         raise RuntimeError(f"Missing dependencies: {', '.join(missing)}")
     function = getattr(module, model, None)
     if not callable(function):
         raise RuntimeError(f"Cannot find callable {model} in hubconf")
     return function
-
-
-def _is_installed(name: str) -> bool:
-    return name == "torch" or name in sys.modules or find_spec(name) is not None
 
 
 def download_url_to_file(url: str, dst: str, hash_prefix: str | None = None, progress: bool = True) -> None:

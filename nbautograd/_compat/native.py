@@ -29,7 +29,6 @@ class _OfTheCompiler:
     """The base of PyTorch's compiler classes, for annotations; they have no instances."""
 
     def __new__(cls, *args: Any, **kwargs: Any) -> NoReturn:
-        """Raise NotImplementedError."""
         raise NotImplementedError(
             f"torch._C.{cls.__name__} belongs to PyTorch's compiler, which nbautograd has not got"
         )

@@ -96,10 +96,8 @@ tensor.bfloat16() save memory"
     if name not in names(path):
         if path in ("", "Tensor") and name in REMOVED:
             return f"PyTorch removed it; use {REMOVED[name]}"
-        known = (
-            "" if name.startswith("_") else f", and PyTorch documents no {full}"
-        )  # PyTorch's private names are not listed
-        return f"it is not part of {PACKAGE}{known}"
+        is_private = name.startswith("_")  # PyTorch's private names are not listed
+        return f"it is not part of {PACKAGE}{'' if is_private else f', and PyTorch documents no {full}'}"
     hint = next((f"; {text}" for pattern, text in HINTS.items() if re.match(pattern, name)), "")
     return f"{full} is PyTorch's and not part of {PACKAGE}{hint}"
 

@@ -148,6 +148,4 @@ class Backward:
         """Return the code for a name in a formula: metadata are constants, strides are the call's."""
         attribute = what.partition(".")[2]
         text = self.forward.saved(step, plan, what)
-        if attribute in ("shape", "dtype", "ndim"):
-            return self.space.literal(self.space.evaluated(text))
-        return text
+        return self.space.literal(self.space.evaluated(text)) if attribute in ("shape", "dtype", "ndim") else text

@@ -345,7 +345,6 @@ class _Unusual(Exception):  # noqa: N818 - a way out
 
 
 def _call_of(step: OpStep | Opaque) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
-    """Return a step's function and arguments."""
     if isinstance(step, Opaque):
         return step.function, step.arguments, step.keywords
     return step.op.function, *step.op.bound(step.arguments)

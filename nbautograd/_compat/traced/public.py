@@ -134,7 +134,6 @@ def _traced_module(mod: Module, inputs: dict[str, Any], checks: Any, options: di
 
 
 def _positional(function: Any, examples: Any, options: dict[str, Any]) -> tuple[Any, ...]:
-    """Return the examples by position."""
     if options.get("keywords"):
         return inspect.signature(function).bind(**examples).args
     return examples if isinstance(examples, tuple) else (examples,) if hasattr(examples, "_a") else tuple(examples)

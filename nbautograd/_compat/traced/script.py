@@ -231,7 +231,6 @@ def _content(constant: Value, values: bool) -> str:
 
 
 def _kind(value: Value) -> str:
-    """Return dtype and shape."""
     return f"{dtypes.scalar_type(value.dtype)}({', '.join(map(str, value.shape))})"
 
 

@@ -88,7 +88,7 @@ class Specializer:
 
     def reduced(self, tree: ast.expr) -> ast.expr:
         """Return an expression in the space's names, with its known parts evaluated."""
-        if _binds(tree):
+        if isinstance(tree, (ast.GeneratorExp, ast.ListComp, ast.SetComp, ast.DictComp, ast.Lambda, ast.NamedExpr)):
             return self.folded(tree)
         if isinstance(tree, ast.IfExp):
             known = self.static(self.reduced(tree.test))
@@ -440,12 +440,7 @@ class _NamesInSpace(ast.NodeTransformer):
 
 @functools.cache
 def _source(function: Any) -> ast.FunctionDef:
-    """Return the definition of a function."""
     tree = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
     if not isinstance(tree, ast.FunctionDef) or tree.name != function.__name__ or function.__closure__:
         raise _NotInlined
     return tree
-
-
-def _binds(tree: ast.AST) -> bool:
-    return isinstance(tree, (ast.GeneratorExp, ast.ListComp, ast.SetComp, ast.DictComp, ast.Lambda, ast.NamedExpr))

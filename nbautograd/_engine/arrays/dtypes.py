@@ -76,21 +76,12 @@ class _Bfloat16(dtype):
 
 
 bool_ = dtype("bool", "bool", 0)
-uint8 = dtype("uint8", "uint8", 1)
-int8 = dtype("int8", "int8", 1)
-int16 = dtype("int16", "int16", 1)
-int32 = dtype("int32", "int32", 1)
-int64 = dtype("int64", "int64", 1)
-uint16 = dtype("uint16", "uint16", 1)
-uint32 = dtype("uint32", "uint32", 1)
-uint64 = dtype("uint64", "uint64", 1)
-float16 = dtype("float16", "float16", 2)
+int8, int16, int32, int64 = (dtype(name, name, 1) for name in ("int8", "int16", "int32", "int64"))
+uint8, uint16, uint32, uint64 = (dtype(name, name, 1) for name in ("uint8", "uint16", "uint32", "uint64"))
+float16, float32, float64 = (dtype(name, name, 2) for name in ("float16", "float32", "float64"))
+complex64, complex128 = (dtype(name, name, 3) for name in ("complex64", "complex128"))
 bfloat16 = _Bfloat16()
 _Bfloat16.__name__ = _Bfloat16.__qualname__ = "dtype"
-float32 = dtype("float32", "float32", 2)
-float64 = dtype("float64", "float64", 2)
-complex64 = dtype("complex64", "complex64", 3)
-complex128 = dtype("complex128", "complex128", 3)
 
 UNSIGNED = (uint16, uint32, uint64)
 """The dtypes that promote only with floating dtypes, as in PyTorch."""

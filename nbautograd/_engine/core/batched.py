@@ -57,6 +57,7 @@ class BatchLevel(Interpreter):
 
 _stack: ContextVar[tuple[BatchLevel, ...]] = ContextVar("vmap_levels", default=())
 levels = _stack.get
+"""Returns the active levels, outermost first."""
 _in_transform: ContextVar[bool] = ContextVar("in_transform", default=False)
 in_transform = _in_transform.get
 
@@ -69,9 +70,6 @@ def transforming() -> Iterator[None]:
         yield
     finally:
         _in_transform.reset(token)
-
-
-"""The active levels, outermost first."""
 
 
 class without_level:  # noqa: N801 - a context manager, used in lower case
@@ -320,8 +318,7 @@ class BatchedTensor(Tensor):
     def __copy__(self) -> Tensor:
         return batched(self.value.__copy__(), self.bdim, self.level)
 
-    def __format__(self, spec: str) -> str:
-        return object.__format__(self, spec)
+    __format__ = object.__format__
 
     def __repr__(self, **options: Any) -> str:  # type: ignore[override]
         value = repr(self.value).replace("\n", "\n    ")

@@ -285,7 +285,6 @@ def resize_into(out: Any, result: Any, name: str) -> Any:
 
 
 def _into_several(out: Any, result: tuple[Any, ...], name: str) -> Any:
-    """Write results into as many tensors."""
     out_rules().check_count(name, out, len(result))
     if name in out_rules().OF_ONE_OR_SEVERAL:
         for o, r in zip(out, result, strict=True):

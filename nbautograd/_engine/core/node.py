@@ -240,9 +240,7 @@ class Node:
 
     def place(self) -> str:
         """Return the line that created the node, for messages; empty unless tracing has noted it."""
-        if self.trace is None:
-            return ""
-        return f" (made in {_located(self.trace.filename, self.trace.lineno)})"
+        return "" if self.trace is None else f" (made in {_located(self.trace.filename, self.trace.lineno)})"
 
     def check_saved(self) -> None:
         """Compare the version counters of the saved tensors, which must not have been written to since.

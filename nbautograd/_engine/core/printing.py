@@ -114,7 +114,7 @@ def format_tensor(
         notes.append("requires_grad=True")
     if tangent is not None:
         notes.append(f"tangent={tangent}")
-    return _annotated(f"{name}({text}", notes, len(name) + 1, options.linewidth)
+    return annotated(f"{name}({text}", notes, len(name) + 1)
 
 
 def _elements(data: Any, shape: tuple[int, ...], fetch: Callable[[Any], Any], options: Options, indent: int) -> str:
@@ -126,22 +126,17 @@ def _elements(data: Any, shape: tuple[int, ...], fetch: Callable[[Any], Any], op
     return _Layout(shown, shape, summarised, options).text(indent)
 
 
-def _annotated(text: str, notes: list[str], indent: int, linewidth: int) -> str:
+def annotated(text: str, notes: list[str], indent: int = len("tensor(")) -> str:
     """Return the text with its notes, each on the last line if it fits there and on a new one otherwise."""
     used = len(text) - text.rfind("\n") + 1
     for note in notes:
-        if used + len(note) + 2 > linewidth:
+        if used + len(note) + 2 > _options.linewidth:
             text += ",\n" + " " * indent + note
             used = indent + len(note)
         else:
             text += ", " + note
             used += len(note) + 2
     return text + ")"
-
-
-def annotated(text: str, notes: list[str]) -> str:
-    """Return the text of a tensor composed of several, with its notes."""
-    return _annotated(text, notes, len("tensor("), _options.linewidth)
 
 
 def is_usual(dtype: dtypes.dtype, default: dtypes.dtype | None = None) -> bool:
@@ -226,9 +221,7 @@ class _Layout:
             self.length = self.numbers.width + 2
 
     def text(self, indent: int) -> str:
-        if not self.shape:
-            return self._element(self.values.item())
-        return self._block_text(self.values, 0, indent)
+        return self._block_text(self.values, 0, indent) if self.shape else self._element(self.values.item())
 
     def _element(self, value: Any) -> str:
         if self.imaginary is None:

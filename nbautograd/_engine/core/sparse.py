@@ -255,8 +255,7 @@ class SparseTensor(Tensor):
             raise TypeError("iteration over a 0-d tensor")
         return iter(self.unbind(0))
 
-    def __format__(self, spec: str) -> str:
-        return object.__format__(self, spec)
+    __format__ = object.__format__
 
     def __repr__(self, *, tensor_contents: str | None = None) -> str:  # type: ignore[override]
         from nbautograd._engine.core import printing
@@ -355,7 +354,6 @@ def _each(arguments: Any) -> Any:
 def _rebuild_sparse(
     indices: Any, values: Any, shape: Any, is_coalesced: bool, kind: layout, dtype: Any, where: str, requires_grad: bool
 ) -> Tensor:
-    """Rebuild a sparse tensor from a pickle."""
     module = backend.module(as_device(where))
     array = SparseArray(module.asarray(indices), module.asarray(values.astype(dtype.numpy)), shape, is_coalesced, kind)
     return wrapped(array, LEAF if requires_grad else None)

@@ -130,12 +130,10 @@ class _Storage:
                 f"size does not match, self was {self.nbytes()} bytes but src was {source.nbytes()} bytes"
             )
         values = source._flat
-        self._flat[...] = values if self.device == source.device else self._asarray(backend.fetch(values))
+        alike = self.device == source.device
+        self._flat[...] = values if alike else backend.module(self.device).asarray(backend.fetch(values))
         version_counter.record_write(self._root)
         return self
-
-    def _asarray(self, array: Any) -> Any:
-        return backend.module(self.device).asarray(array)
 
     def resize_(self, size: int) -> Any:
         """Change the number of elements; the first ones are kept.

@@ -303,7 +303,6 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
             self._fn._own_hooks().retain = weakref.ref(self)
 
     def _own_hooks(self) -> Hooks:
-        """Return the hooks of this leaf."""
         if self._hooks is None:
             self._hooks = LeafHooks()
         return self._hooks

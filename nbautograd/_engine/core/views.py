@@ -203,10 +203,6 @@ CopySlices.__module__ = AsStridedBackward0.__module__ = "builtins"
 _PROPERTIES: Any = vars(Tensor)
 
 
-def _unmark(view: Any) -> None:
-    view.__class__ = Tensor
-
-
 class _StaleView(Tensor):
     """A view whose memory was written to since its history was built: ``_fn`` rebuilds it.
 
@@ -222,7 +218,7 @@ class _StaleView(Tensor):
 
     @_fn.setter
     def _fn(self, fn: Any) -> None:
-        _unmark(self)
+        self.__class__ = Tensor  # type: ignore[assignment]
         _set_fn(self, fn)
 
     def refreshed(self) -> Any:
@@ -233,7 +229,7 @@ class _StaleView(Tensor):
             fn = _history_from_base(self)
             move_retained(self, before, fn)
             _set_fn(self, fn)
-        _unmark(self)
+        self.__class__ = Tensor  # type: ignore[assignment]
         return _get_fn(self)
 
     @property

@@ -430,7 +430,6 @@ class Generator:
 
 
 def _rebuild_generator(state: Tensor) -> Generator:
-    """Restore a generator from a pickled state."""
     return Generator().set_state(state)
 
 
@@ -462,11 +461,6 @@ def _shaped(values: Array, shape: Sequence[int], dtype: DType) -> Array:
         return values.astype(dtype, copy=False).reshape(tuple(shape))
 
 
-def _seeded_at_first_use() -> Generator:
-    generator = Generator()
-    generator._seed = None
-    return generator
-
-
-default_generator = _seeded_at_first_use()
+default_generator = Generator()
 """The source of all random numbers by default; the operating system seeds it unless a user does."""
+default_generator._seed = None
