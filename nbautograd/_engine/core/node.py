@@ -178,14 +178,10 @@ class Node:
 
     def __getattr__(self, name: str) -> Any:
         """Return ``_saved_self``, ``_saved_result``, ...: the saved values under PyTorch's names."""
-        if name.startswith("_saved_"):
-            slot = _slot_of(type(self), name[7:])
-            if slot is not None:
-                return self.saved_as_tensors(slot)
-        elif name.startswith("_raw_saved_"):
-            slot = _slot_of(type(self), name[11:])
-            if slot is not None and slot in self.saved:
-                return self._raw_saved(slot)
+        if name.startswith("_saved_") and (slot := _slot_of(type(self), name[7:])) is not None:
+            return self.saved_as_tensors(slot)
+        if name.startswith("_raw_saved_") and (slot := _slot_of(type(self), name[11:])) in self.saved:
+            return self._raw_saved(slot)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __dir__(self) -> list[str]:

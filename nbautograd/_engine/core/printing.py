@@ -77,15 +77,8 @@ def format_tensor(
     """Return the whole text, such as ``tensor([1., 2.], grad_fn=<AddBackward0>)``.
 
     :param data: the elements; of a summarized tensor, only the visible ones go through ``fetch``.
-    :param dtype: their type, shown unless it is the default for such values.
-    :param default_dtype: the default floating dtype.
-    :param device: shown unless it is the CPU.
-    :param requires_grad: shown if True.
-    :param grad_fn: the name of the node of the tensor, shown instead.
-    :param tangent: the text of the tangent, shown if given.
     :param fetch: a function that copies an array to the host.
-    :param name: the text before the parenthesis.
-    :param contents: the text in place of the elements.
+    :param name: the text before the parenthesis; ``contents`` is that in place of the elements.
     """
     options = _options
     shape = tuple(data.shape)

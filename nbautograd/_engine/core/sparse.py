@@ -199,7 +199,10 @@ class SparseTensor(Tensor):
     # -- not as Python values ----------------------------------------------------------------------------------------
 
     def _no_storage(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Raise NotImplementedError: the elements do not have one storage."""
+        """Raise: the elements do not have one storage.
+
+        :raises RuntimeError: always.
+        """
         raise NotImplementedError("Cannot access storage of SparseTensorImpl: see .indices() and .values()")
 
     storage = untyped_storage = is_shared = _no_storage
@@ -209,7 +212,10 @@ class SparseTensor(Tensor):
         return False
 
     def _no_pointer(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Raise RuntimeError: a sparse tensor does not have an array."""
+        """Raise: a sparse tensor does not have an array.
+
+        :raises RuntimeError: always.
+        """
         raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage: call .to_dense() first")
 
     data_ptr = tolist = __dlpack__ = __dlpack_device__ = _no_pointer
@@ -255,7 +261,8 @@ class SparseTensor(Tensor):
             raise TypeError("iteration over a 0-d tensor")
         return iter(self.unbind(0))
 
-    __format__ = object.__format__
+    def __format__(self, spec: str) -> str:
+        return object.__format__(self, spec)
 
     def __repr__(self, *, tensor_contents: str | None = None) -> str:  # type: ignore[override]
         from nbautograd._engine.core import printing
