@@ -318,7 +318,8 @@ class BatchedTensor(Tensor):
     def __copy__(self) -> Tensor:
         return batched(self.value.__copy__(), self.bdim, self.level)
 
-    __format__ = object.__format__
+    def __format__(self, spec: str) -> str:
+        return object.__format__(self, spec)
 
     def __repr__(self, **options: Any) -> str:  # type: ignore[override]
         value = repr(self.value).replace("\n", "\n    ")
