@@ -360,7 +360,7 @@ class ForwardWriter:
         if lower_to_ufuncs(tree, names, scope) is not None:
             return ast.unparse(tree), ""
         options = op.option_defaults() if self.fixed is None else None
-        if not options or any(v.__class__ is float and not math.isfinite(v) for v in options.values()):  # no literals
+        if not options or not all(map(_has_literal, options.values())):
             return None, ""
         usual = specialized(copied(tree), {}, options)  # such as alpha=1: the expression of the operator
         if lower_to_ufuncs(usual, names, scope) is None:
@@ -461,6 +461,10 @@ class ForwardWriter:
         named = [(name, name) for name in (*op.positional, *op.keywords)] + ([(op.rest, op.rest)] if op.rest else [])
         pairs = ", ".join(f"({label!r}, {value})" for label, value in named)
         return f"trace_call(node, {output}, ({pairs},))"
+
+
+def _has_literal(value: Any) -> bool:
+    return value.__class__ is not float or math.isfinite(value)
 
 
 def _is(name: str, value: Any) -> str:
