@@ -135,7 +135,9 @@ class _Inliner(ast.NodeTransformer):
         if self.helpers and meaning.__class__ is types.FunctionType and meaning in HELPERS:
             return self._steps(HELPERS[meaning], node) or node
         op = OPS.get(name)
-        return node if op is None or meaning is not op.body else self._body(op, node) or node
+        if op is None or meaning is not op.body:
+            return node
+        return self._body(op, node) or node
 
     def _body(self, op: OpSchema, call: ast.Call) -> ast.expr | None:
         """Return the body with the arguments inserted; None if it is no expression, or has an argument twice."""

@@ -117,8 +117,11 @@ class TreeSpec:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, TreeSpec):
             return NotImplemented
-        own, others = ((spec.type, spec._context, spec._children) for spec in (self, other))
-        return self is other or own == others
+        return self is other or (self.type, self._context, self._children) == (
+            other.type,
+            other._context,
+            other._children,
+        )
 
     def __hash__(self) -> int:
         return hash((self.type, self.num_leaves, tuple(self._children)))
