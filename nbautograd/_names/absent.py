@@ -128,10 +128,7 @@ _IMPORT_FROM = opmap["IMPORT_FROM"]
 
 
 def answer(module: str, path: str | None = None) -> None:
-    """Make a module without ``__getattr__`` explain its missing names.
-
-    :param path: the path of PyTorch's module; by default that of the module.
-    """
+    """Make a module without ``__getattr__`` explain its missing names, by default as PyTorch's module of its path."""
     below = module.partition(".")[2] if path is None else path
 
     def absent(name: str) -> Any:

@@ -36,10 +36,7 @@ class Signature:
         self.dtypes = [t._a.dtype for t in tensors]
 
     def flat(self, arguments: Any) -> list[Any]:
-        """Return the tensors in the arguments of a call.
-
-        :raises RuntimeError: an argument is not a tensor, or the structure differs.
-        """
+        """Return the tensors in the arguments of a call; raise RuntimeError for other kinds, or another structure."""
         leaves, spec = tree_flatten(arguments)
         self.refuse_kind(leaves)
         if spec != self.spec:

@@ -34,10 +34,7 @@ class _Callable:
         )
 
     def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-        """Return all arguments by position.
-
-        :raises RuntimeError: arguments are missing, unknown or too many.
-        """
+        """Return all arguments by position; raise RuntimeError if some are missing, unknown or too many."""
         name, names = self.name, self._parameters
         declaration = f"{name}({', '.join(f'Tensor {each}' for each in names)}) -> Tensor"
         if len(args) > len(names):

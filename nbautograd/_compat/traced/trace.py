@@ -107,11 +107,7 @@ def _check_result(result: Any, strict: bool) -> None:
 
 
 def _arguments(name: str, example: Any) -> Any:
-    """Return the example inputs as a tuple.
-
-    :raises RuntimeError: an input is not a tensor.
-    :raises TypeError: the inputs are neither a tensor nor a sequence.
-    """
+    """Return the example inputs as a tuple; raise TypeError if they are no sequence, RuntimeError if no tensors."""
     if isinstance(example, Tensor):
         example = (example,)
     elif not isinstance(example, Iterable):

@@ -146,10 +146,7 @@ def c_type(kind: dtype | np.dtype[Any]) -> str:
 
 
 def of(numpy_dtype: np.dtype[Any]) -> dtype:
-    """Return the dtype for a NumPy dtype.
-
-    :raises TypeError: no dtype matches (objects, strings, dates, float128, ...).
-    """
+    """Return the dtype for a NumPy dtype; raise TypeError if none matches (objects, strings, dates, float128, ...)."""
     ours = _BY_NUMPY.get(numpy_dtype) or _BY_NUMPY.get(numpy_dtype.newbyteorder("="))
     if ours is None and numpy_dtype.name == "bfloat16":
         ours = _BY_NUMPY[numpy_dtype] = bfloat16

@@ -227,10 +227,7 @@ def ordered(shape: Ints, strides: Ints) -> Ints:
 
 
 def strides_for(a: Any, wanted: memory_format.memory_format | None, name: str) -> tuple[int, ...]:
-    """Return the strides of a copy of ``a`` in a memory format.
-
-    :raises RuntimeError: the format is for another number of dimensions.
-    """
+    """Return the strides of a copy of ``a`` in a memory format; raise RuntimeError for other numbers of dimensions."""
     if wanted is None or wanted is memory_format.preserve_format:
         return dense(a.shape, strides_of(a))
     if not isinstance(wanted, memory_format.memory_format):

@@ -71,10 +71,7 @@ def unbroadcast_spec(first: tuple[int, ...], second: tuple[int, ...], dtype: np.
 
 @functools.lru_cache(maxsize=1024)
 def broadcast_shapes(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the shape that both broadcast to.
-
-    :raises ShapeError: they do not broadcast.
-    """
+    """Return the shape that both broadcast to; raise ShapeError if they do not."""
     n = max(len(a), len(b))
     left, right = (1,) * (n - len(a)) + a, (1,) * (n - len(b)) + b
     shape = [1] * n
@@ -233,10 +230,7 @@ class OnDevice(Exception):  # noqa: N818 - no error either
 
 
 def promote_on_device(op: OpSchema, values: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Promote like ``promote`` for kernels of a device, which compute half precision in float32 themselves.
-
-    :raises UnsupportedDtypeError: the operation is not defined for the dtype.
-    """
+    """Promote like ``promote`` for kernels of a device, which compute half precision in float32 themselves."""
     arrays, kinds, device = _operands(op, values)
     try:
         result = _result_dtype(op, kinds)
@@ -297,10 +291,7 @@ ONE_DTYPE = (
 
 
 def widen_all(op: OpSchema, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return half-precision arrays in float32; how to undo that for gradients; and the dtype to round to.
-
-    :raises DtypeError: the operation needs operands of one dtype.
-    """
+    """Return half-precision arrays in float32; how to undo that for gradients; and the dtype to round to."""
     inexact = [a for a in arrays if hasattr(a, "dtype") and a.dtype.kind in dtypes.INEXACT]
     given = [a.dtype for a in inexact]
     if op.name in ONE_DTYPE:

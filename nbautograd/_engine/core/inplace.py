@@ -148,11 +148,7 @@ def tell_change(name: str, t: Tensor, again: Callable[[Tensor], Any] | None = No
 
 
 def check_view(t: Tensor, recorded: bool) -> None:
-    """Check that the history of a view's base can follow a write to the view.
-
-    :raises InplaceError: it cannot, because the view is one of several outputs, or was created while nothing was
-        recorded.
-    """
+    """Raise InplaceError if the history of a view's base cannot follow a write to the view."""
     how = t._view
     if how.obstacle is None or not is_grad_enabled() or is_inference_mode_enabled():
         return
@@ -234,10 +230,7 @@ def _keep_saved(node: Node, before: Any, result: Any, target: Any) -> None:
 
 
 def check_cast(source: np.dtype[Any], target: np.dtype[Any]) -> None:
-    """Check that a result may be written into a tensor of the target dtype.
-
-    :raises RuntimeError: the write would lose its category (a float into integers, a complex into floats).
-    """
+    """Raise DtypeError if a write would lose a result's category: floats into integers, complex into floats."""
     if source != target and dtypes.of(source).rank > max(1, dtypes.of(target).rank) - (target.kind == "b"):
         raise DtypeError(
             f"result type {dtypes.scalar_type(source)} can't be cast to the desired output type "
@@ -258,10 +251,7 @@ def into(out: Any, result: Any, name: str) -> Any:
 
 
 def resize_into(out: Any, result: Any, name: str) -> Any:
-    """Write ``result`` into the tensor ``out``, which is resized to its shape and keeps its own dtype.
-
-    Several results require as many output tensors.
-    """
+    """Write ``result`` into ``out``, which is resized and keeps its dtype; several results into as many tensors."""
     if isinstance(result, tuple):
         return _into_several(out, result, name)
     if not isinstance(out, Tensor):

@@ -110,10 +110,7 @@ def check_count(name: str, out: Any, count: int) -> None:
 
 
 def of_result(name: str, dtype: Any, out: Any) -> Any:
-    """Return the dtype in which to compute: ``dtype``, or that of ``out=`` for some operations.
-
-    :raises RuntimeError: ``dtype`` is not that of ``out=``.
-    """
+    """Return the dtype to compute in: ``dtype``, which must be that of ``out=``; or the latter for some operations."""
     if dtype is None:
         dtype = getattr(out, "dtype", None) if name in IN_DTYPE_OF_OUT else None
     if dtype is None:
@@ -144,10 +141,7 @@ def is_accepted(name: str, result: str, out: str) -> bool:
 
 
 def check_dtype(out: Tensor, result: Tensor, name: str) -> None:
-    """Check that an operation may write its result into ``out=`` of another dtype.
-
-    :raises RuntimeError: its kernel casts no result.
-    """
+    """Raise RuntimeError if an operation does not cast its result into the dtype of ``out=``."""
     if not is_accepted(name, result.dtype.name, out.dtype.name):
         cure = f": this operation casts no result. Give it out= of {result.dtype!r}, or cast with to() afterwards"
         refuse(name, result.dtype, out, cure)
