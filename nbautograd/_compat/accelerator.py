@@ -9,31 +9,14 @@ from typing import Any, NoReturn
 
 from nbautograd import cpu, cuda
 from nbautograd._engine.arrays.device import device as Device  # noqa: N812 - PyTorch's name is taken by arguments
+from nbautograd._names.docstrings import import_in_module
 
 __all__ = [
-    "Event",
-    "Stream",
-    "current_accelerator",
-    "current_device_idx",
-    "current_device_index",
-    "current_stream",
-    "device_count",
-    "device_index",
-    "empty_cache",
-    "get_device_capability",
-    "get_device_module",
-    "get_memory_info",
-    "is_available",
-    "max_memory_allocated",
-    "max_memory_reserved",
-    "memory_allocated",
-    "memory_reserved",
-    "reset_peak_memory_stats",
-    "set_device_idx",
-    "set_device_index",
-    "set_stream",
-    "synchronize",
-]
+    "Event", "Stream", "current_accelerator", "current_device_idx", "current_device_index", "current_stream",
+    "device_count", "device_index", "empty_cache", "get_device_capability", "get_device_module", "get_memory_info",
+    "is_available", "max_memory_allocated", "max_memory_reserved", "memory_allocated", "memory_reserved",
+    "reset_peak_memory_stats", "set_device_idx", "set_device_index", "set_stream", "synchronize",
+]  # fmt: skip
 
 
 def is_available() -> bool:
@@ -41,7 +24,6 @@ def is_available() -> bool:
 
     :returns: a Python bool, as ``torch.cuda.is_available()``.
 
-    >>> import nbautograd as torch
     >>> torch.accelerator.is_available() == torch.cuda.is_available()
     True
     """
@@ -53,7 +35,6 @@ def device_count() -> int:
 
     :returns: an int; 0 if CUDA is not available.
 
-    >>> import nbautograd as torch
     >>> torch.accelerator.device_count() == torch.cuda.device_count()
     True
     """
@@ -66,7 +47,6 @@ def current_accelerator(check_available: bool = False) -> Device | None:
     :param check_available: accepted and ignored: an unavailable device is never returned.
     :returns: a ``torch.device`` or None.
 
-    >>> import nbautograd as torch
     >>> torch.accelerator.current_accelerator() in (None, torch.device("cuda"))
     True
     """
@@ -132,7 +112,6 @@ class device_index:  # noqa: N801 - PyTorch's name
     :returns: a context manager.
     :raises RuntimeError: the device does not exist, on entering with a number.
 
-    >>> import nbautograd as torch
     >>> with torch.accelerator.device_index(None):
     ...     x = torch.ones(2)
     """
@@ -157,7 +136,6 @@ def get_device_module(device: Any = None) -> Any:
     :returns: a module.
     :raises RuntimeError: the module does not exist.
 
-    >>> import nbautograd as torch
     >>> torch.get_device_module("cpu").device_count()
     1
     """
@@ -193,7 +171,6 @@ class Stream(_OfCPU):
     :returns: a ``torch.cuda.Stream`` for a CUDA device, otherwise a ``torch.Stream``.
     :raises RuntimeError: the device does not support tensors.
 
-    >>> import nbautograd as torch
     >>> torch.Stream("cpu").query()
     True
     """
@@ -227,7 +204,6 @@ class Event(_OfCPU):
     :returns: a ``torch.cuda.Event`` for a CUDA device, otherwise a ``torch.Event``.
     :raises RuntimeError: the device does not support tensors.
 
-    >>> import nbautograd as torch
     >>> torch.Event("cpu").query()
     True
     """
@@ -271,3 +247,6 @@ def _of(device: Any, of_cuda: Callable[[Any], Any], cls: type) -> Any:
     if place.type != "cpu":
         raise RuntimeError(f"{cls.__name__}(): tensors are on the CPU or on CUDA devices, not on {place}")
     return object.__new__(cls)
+
+
+import_in_module(__name__)

@@ -15,6 +15,7 @@ from typing import Any
 from nbautograd import cuda as _cuda
 from nbautograd._engine.arrays import cpu_features, dtypes
 from nbautograd._names import absent
+from nbautograd._names.docstrings import import_in_module
 from nbautograd.errors import kind_of, warn
 
 __all__ = ["disable_global_flags", "flags_frozen", "get_float32_matmul_precision", "set_float32_matmul_precision"]
@@ -106,7 +107,6 @@ class BackendModule(ModuleType):
         :raises RuntimeError: a value has an unsupported type.
         :raises TypeError: the flag does not exist.
 
-        >>> import nbautograd as torch
         >>> before = torch.backends.cudnn.set_flags(_benchmark=True)
         >>> torch.backends.cudnn.benchmark
         True
@@ -133,7 +133,6 @@ class BackendModule(ModuleType):
         :raises RuntimeError: on entering, if a value has an unsupported type.
         :raises TypeError: on entering, if the flag does not exist.
 
-        >>> import nbautograd as torch
         >>> with torch.backends.cudnn.flags(enabled=True, benchmark=True):
         ...     torch.backends.cudnn.benchmark
         True
@@ -172,7 +171,6 @@ def false(*args: Any, **kwargs: Any) -> bool:
     :param args, kwargs: accepted and ignored.
     :returns: False.
 
-    >>> import nbautograd as torch
     >>> torch.backends.cudnn.is_acceptable(torch.ones(2))
     False
     """
@@ -185,7 +183,6 @@ def none(*args: Any, **kwargs: Any) -> None:
     :param args, kwargs: accepted and ignored.
     :returns: None.
 
-    >>> import nbautograd as torch
     >>> torch.backends.cudnn.version() is None
     True
     """
@@ -257,7 +254,6 @@ mps = BackendModule("mps", is_available=false, is_built=false, is_macos_or_newer
 def get_cpu_capability() -> str:
     """Return the processor's vector instructions, by PyTorch's names: ``"AVX512"``, ``"AVX2"`` or ``"DEFAULT"``.
 
-    >>> import nbautograd as torch
     >>> torch.backends.cpu.get_cpu_capability() in ("AVX512", "AVX2", "DEFAULT")
     True
     """
@@ -313,7 +309,6 @@ def get_float32_matmul_precision() -> str:
 
     :returns: ``"highest"``, ``"high"`` or ``"medium"``.
 
-    >>> import nbautograd as torch
     >>> torch.get_float32_matmul_precision()
     'highest'
     """
@@ -327,7 +322,6 @@ def set_float32_matmul_precision(precision: str) -> None:
     :returns: None.
     :raises RuntimeError: ``precision`` is not a string.
 
-    >>> import nbautograd as torch
     >>> torch.set_float32_matmul_precision("high")
     >>> torch.backends.cuda.matmul.allow_tf32
     True
@@ -416,7 +410,6 @@ def sdp_kernel(
     :param enable_flash, enable_math, enable_mem_efficient, enable_cudnn: the settings.
     :returns: a context manager, which returns an empty dict.
 
-    >>> import nbautograd as torch
     >>> with torch.backends.cuda.sdp_kernel(enable_flash=False):
     ...     torch.backends.cuda.flash_sdp_enabled()
     False
@@ -484,5 +477,6 @@ cuda = BackendModule(
     **_setting("cudnn", "cudnn_sdp_enabled", "enable_cudnn_sdp"),
 )
 fp32_precision = "none"
+import_in_module(__name__)
 MODULES = {name: value for name, value in vars().copy().items() if isinstance(value, BackendModule)}
 """The submodules, by name."""

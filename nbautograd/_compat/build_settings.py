@@ -15,8 +15,7 @@ __all__ = ["parallel_info", "show"]
 
 def _blas() -> str:
     """Return the name and version of NumPy's library for matrix products."""
-    said = np.show_config(mode="dicts") or {}
-    blas = said.get("Build Dependencies", {}).get("blas", {})
+    blas = (np.show_config(mode="dicts") or {}).get("Build Dependencies", {}).get("blas", {})
     return f"{blas.get('name', 'unknown')} {blas.get('version', '')}".strip()
 
 

@@ -8,28 +8,14 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 from nbautograd._names import absent
+from nbautograd._names.docstrings import import_in_module
 
 __all__ = [
-    "allow_in_graph",
-    "assume_constant_result",
-    "compile",
-    "config",
-    "cudagraph_mark_step_begin",
-    "disable",
-    "get_default_backend",
-    "is_compiling",
-    "is_dynamo_compiling",
-    "is_exporting",
-    "list_backends",
-    "nested_compile_region",
-    "reset",
-    "save_cache_artifacts",
-    "set_default_backend",
-    "set_enable_guard_collectives",
-    "set_stance",
-    "substitute_in_graph",
-    "wrap_numpy",
-]
+    "allow_in_graph", "assume_constant_result", "compile", "config", "cudagraph_mark_step_begin", "disable",
+    "get_default_backend", "is_compiling", "is_dynamo_compiling", "is_exporting", "list_backends",
+    "nested_compile_region", "reset", "save_cache_artifacts", "set_default_backend", "set_enable_guard_collectives",
+    "set_stance", "substitute_in_graph", "wrap_numpy",
+]  # fmt: skip
 
 F = TypeVar("F", bound=Callable[..., Any])
 MODES = ("default", "lite", "reduce-overhead", "max-autotune-no-cudagraphs", "max-autotune")
@@ -49,7 +35,6 @@ class Settings(ModuleType):
     def patch(self, name: str | dict[str, Any] | None = None, value: Any = None, /, **settings: Any) -> Any:
         """Set options in a ``with`` block or a decorated function.
 
-        >>> import nbautograd as torch
         >>> with torch._dynamo.config.patch(suppress_errors=True):
         ...     torch._dynamo.config.suppress_errors
         True
@@ -65,26 +50,16 @@ class Settings(ModuleType):
 
 
 config = Settings(
-    "nbautograd._engine.compiler.config",
-    job_id=None,
-    force_disable_caches=False,
-    dynamic_sources="",
-    unbacked_sources="",
-    cudagraph_backend_keep_input_mutation=True,
-)
+    "nbautograd._engine.compiler.config", job_id=None, force_disable_caches=False, dynamic_sources="",
+    unbacked_sources="", cudagraph_backend_keep_input_mutation=True,
+)  # fmt: skip
 
 
 def compile(
-    model: Any = None,
-    *,
-    fullgraph: bool = False,
-    dynamic: bool | None = None,
-    backend: str | Callable[..., Any] = "inductor",
-    mode: str | None = None,
-    options: dict[str, Any] | None = None,
-    disable: bool = False,
-    recompile_limit: int | None = None,
-) -> Any:
+    model: Any = None, *, fullgraph: bool = False, dynamic: bool | None = None,
+    backend: str | Callable[..., Any] = "inductor", mode: str | None = None, options: dict[str, Any] | None = None,
+    disable: bool = False, recompile_limit: int | None = None,
+) -> Any:  # fmt: skip
     """Return the function or module: compiling changes nothing, because functions run as they are written.
 
     Also a decorator, with and without arguments. Arithmetic of large arrays is always tiled and fused.
@@ -98,7 +73,6 @@ def compile(
     :raises AssertionError: the argument is not callable.
     :raises RuntimeError: ``mode`` is unknown, or is given together with ``options``.
 
-    >>> import nbautograd as torch
     >>> @torch.compile(mode="reduce-overhead")
     ... def double(x):
     ...     return 2 * x
@@ -121,7 +95,6 @@ def is_compiling() -> bool:
 
     :returns: False.
 
-    >>> import nbautograd as torch
     >>> torch.compiler.is_compiling()
     False
     """
@@ -136,7 +109,6 @@ def reset() -> None:
 
     :returns: None.
 
-    >>> import nbautograd as torch
     >>> torch.compiler.reset()
     """
 
@@ -146,7 +118,6 @@ def cudagraph_mark_step_begin() -> None:
 
     :returns: None.
 
-    >>> import nbautograd as torch
     >>> torch.compiler.cudagraph_mark_step_begin()
     """
 
@@ -158,7 +129,6 @@ def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None
     :param recursive, reason, kwargs: accepted and ignored.
     :returns: ``fn``, or the decorator.
 
-    >>> import nbautograd as torch
     >>> @torch.compiler.disable(recursive=False)
     ... def double(x):
     ...     return 2 * x
@@ -179,7 +149,6 @@ def allow_in_graph(fn: Any) -> Any:
     :returns: ``fn``.
     :raises AssertionError: the argument is not callable.
 
-    >>> import nbautograd as torch
     >>> torch.compiler.allow_in_graph(torch.sin) is torch.sin
     True
     """
@@ -195,7 +164,6 @@ def assume_constant_result(fn: F) -> F:
     :param fn: the function.
     :returns: ``fn``.
 
-    >>> import nbautograd as torch
     >>> torch.compiler.assume_constant_result(torch.sin) is torch.sin
     True
     """
@@ -208,7 +176,6 @@ def wrap_numpy(fn: F) -> F:
     :param fn: the function.
     :returns: ``fn``; PyTorch's version takes and returns tensors for a function of NumPy arrays.
 
-    >>> import nbautograd as torch
     >>> torch.compiler.wrap_numpy(torch.sin) is torch.sin
     True
     """
@@ -222,7 +189,6 @@ def nested_compile_region(fn: Any = None, **kwargs: Any) -> Any:
     :param kwargs: accepted and ignored.
     :returns: ``fn``, or the decorator.
 
-    >>> import nbautograd as torch
     >>> @torch.compiler.nested_compile_region
     ... def double(x):
     ...     return 2 * x
@@ -239,7 +205,6 @@ def substitute_in_graph(original_fn: Callable[..., Any], **kwargs: Any) -> Calla
     :param kwargs: accepted and ignored.
     :returns: a decorator.
 
-    >>> import nbautograd as torch
     >>> @torch.compiler.substitute_in_graph(abs)
     ... def absolute(x):
     ...     return x if x > 0 else -x
@@ -255,7 +220,6 @@ def list_backends(exclude_tags: Any = ("debug", "experimental")) -> list[str]:
     :param exclude_tags: accepted and ignored.
     :returns: an empty list.
 
-    >>> import nbautograd as torch
     >>> torch.compiler.list_backends()
     []
     """
@@ -271,7 +235,6 @@ def get_default_backend() -> Any:
 
     :returns: the stored name or function.
 
-    >>> import nbautograd as torch
     >>> torch.compiler.get_default_backend()
     'inductor'
     """
@@ -284,7 +247,6 @@ def set_default_backend(backend: Any) -> None:
     :param backend: a name or a function, which is not checked.
     :returns: None.
 
-    >>> import nbautograd as torch
     >>> torch.compiler.set_default_backend("eager")
     >>> torch.compiler.get_default_backend()
     'eager'
@@ -300,7 +262,6 @@ def set_enable_guard_collectives(enabled: bool) -> bool:
     :param enabled: the setting.
     :returns: the previous setting, initially False.
 
-    >>> import nbautograd as torch
     >>> torch.compiler.set_enable_guard_collectives(True)
     False
     >>> torch.compiler.set_enable_guard_collectives(False)
@@ -316,7 +277,6 @@ def save_cache_artifacts() -> None:
 
     :returns: None.
 
-    >>> import nbautograd as torch
     >>> torch.compiler.save_cache_artifacts() is None
     True
     """
@@ -329,7 +289,6 @@ class set_stance:  # noqa: N801 - PyTorch's name
     :param settings: accepted and ignored.
     :returns: a context manager, which is also a decorator.
 
-    >>> import nbautograd as torch
     >>> with torch.compiler.set_stance("force_eager"):
     ...     x = torch.ones(2) + 1
     """
@@ -344,3 +303,6 @@ class set_stance:  # noqa: N801 - PyTorch's name
     def __call__(self, fn: F) -> F:
         """Return the function unchanged."""
         return fn
+
+
+import_in_module(__name__)

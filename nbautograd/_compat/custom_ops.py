@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import inspect
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 from nbautograd._compat.op_schema import check_value, infer_schema, parse, signature_of
 from nbautograd._engine.core.grad_mode import no_grad
 from nbautograd._engine.core.tensor import Tensor
+from nbautograd._names.docstrings import import_in_module
 from nbautograd.autograd.function import Function
 
 _defined: dict[str, CustomOpDef] = {}
@@ -62,13 +64,11 @@ class CustomOpDef:
 
     def register_kernel(self, device_types: Any, fn: Callable[..., Any] | None = None, /) -> Any:
         """Register a kernel for types of devices, such as ``"cpu"`` or ``"cuda"``; None for all. Also a decorator."""
-
-        def register(fn: Callable[..., Any]) -> Callable[..., Any]:
-            types = [device_types] if device_types is None or isinstance(device_types, str) else device_types
-            self._kernels.update(dict.fromkeys(types, fn))
-            return fn
-
-        return register if fn is None else register(fn)
+        if fn is None:
+            return functools.partial(self.register_kernel, device_types)
+        types = [device_types] if device_types is None or isinstance(device_types, str) else device_types
+        self._kernels.update(dict.fromkeys(types, fn))
+        return fn
 
     def register_fake(self, fn: Callable[..., Any], /) -> Callable[..., Any]:
         """Accept a function that computes only shapes; it is for compilers and never called."""
@@ -88,12 +88,10 @@ class CustomOpDef:
 
     def register_vmap(self, func: Callable[..., Any] | None = None, /) -> Any:
         """Register the operation's rule for ``vmap``: ``func(info, in_dims, *args)``. Also a decorator."""
-
-        def register(func: Callable[..., Any]) -> Callable[..., Any]:
-            self._function.vmap = staticmethod(func)  # type: ignore[method-assign]
-            return func
-
-        return register if func is None else register(func)
+        if func is None:
+            return self.register_vmap
+        self._function.vmap = staticmethod(func)  # type: ignore[method-assign]
+        return func
 
     @contextlib.contextmanager
     def set_kernel_enabled(self, device_type: str, enabled: bool = True) -> Iterator[None]:
@@ -150,15 +148,9 @@ def _check_aliases(op: CustomOpDef, args: tuple[Any, ...], result: Any) -> None:
 
 
 def custom_op(
-    name: str,
-    fn: Callable[..., Any] | None = None,
-    /,
-    *,
-    mutates_args: str | Iterable[str],
-    device_types: Any = None,
-    schema: str | None = None,
-    tags: Any = None,
-) -> Any:
+    name: str, fn: Callable[..., Any] | None = None, /, *, mutates_args: str | Iterable[str], device_types: Any = None,
+    schema: str | None = None, tags: Any = None,
+) -> Any:  # fmt: skip
     """Make a function an operation: its steps are not recorded; ``register_autograd`` defines its derivative.
 
     :param name: ``"namespace::name"``; the operation is also available as ``torch.ops.namespace.name``.
@@ -170,7 +162,6 @@ def custom_op(
     :returns: the operation, or a decorator that returns it.
     :raises ValueError: the name has no namespace, or a parameter has no annotation.
 
-    >>> import nbautograd as torch
     >>> @torch.library.custom_op("examples::square", mutates_args=())
     ... def square(x: torch.Tensor) -> torch.Tensor:
     ...     return torch.from_numpy(x.numpy() ** 2)
@@ -230,7 +221,6 @@ def register_fake(
     :returns: ``func``, or the decorator.
     :raises ValueError: the operation does not exist.
 
-    >>> import nbautograd as torch
     >>> @torch.library.custom_op("examples::negated", mutates_args=())
     ... def negated(x: torch.Tensor) -> torch.Tensor:
     ...     return torch.from_numpy(-x.numpy())
@@ -256,7 +246,6 @@ def register_vmap(op: Any, func: Callable[..., Any] | None = None, /, *, lib: An
     :returns: ``func``, or the decorator.
     :raises ValueError: the operation does not exist.
 
-    >>> import nbautograd as torch
     >>> @torch.library.custom_op("examples::opposite", mutates_args=())
     ... def opposite(x: torch.Tensor) -> torch.Tensor:
     ...     return torch.from_numpy(-x.numpy())
@@ -276,7 +265,6 @@ def fallthrough_kernel() -> None:
     :returns: nothing, because it always raises.
     :raises NotImplementedError: always.
 
-    >>> import nbautograd as torch
     >>> lib = torch.library.Library("examples", "FRAGMENT")
     >>> _ = lib.define("kept(Tensor x) -> Tensor")
     >>> lib.impl("kept", lambda x: x.clone(), "CPU")
@@ -296,7 +284,6 @@ def define(qualname: str, schema: str, *, lib: Library | None = None, tags: Any 
     :returns: None.
     :raises ValueError: the schema is invalid, or the name has no namespace.
 
-    >>> import nbautograd as torch
     >>> torch.library.define("examples::tripled", "(Tensor x) -> Tensor")
     >>> torch.library.impl("examples::tripled", "default", lambda x: x * 3)(torch.ones(1))
     tensor([3.])
@@ -316,7 +303,6 @@ def impl(qualname: str, types: Any, func: Callable[..., Any] | None = None, *, l
     :returns: ``func``, or the decorator.
     :raises ValueError: the operation does not exist.
 
-    >>> import nbautograd as torch
     >>> torch.library.define("examples::halved", "(Tensor x) -> Tensor")
     >>> @torch.library.impl("examples::halved", "cpu")
     ... def _(x):
@@ -337,7 +323,6 @@ class Library:
     :returns: a library; the operations are in ``torch.ops``.
     :raises ValueError: ``kind`` is unknown.
 
-    >>> import nbautograd as torch
     >>> lib = torch.library.Library("examples", "FRAGMENT")
     >>> _ = lib.define("scaled(Tensor x, int k=2) -> Tensor")
     >>> lib.impl("scaled", lambda x, k=2: x * k, "CompositeImplicitAutograd")
@@ -382,3 +367,6 @@ class Library:
 def defined(name: str) -> CustomOpDef | None:
     """Return the operation with a qualified name."""
     return _defined.get(name)
+
+
+import_in_module(__name__)

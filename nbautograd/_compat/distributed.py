@@ -9,15 +9,8 @@ import enum
 from typing import Any, NoReturn
 
 __all__ = [
-    "GroupMember",
-    "ReduceOp",
-    "get_backend",
-    "get_rank",
-    "get_world_size",
-    "group",
-    "is_available",
-    "is_initialized",
-]
+    "GroupMember", "ReduceOp", "get_backend", "get_rank", "get_world_size", "group", "is_available", "is_initialized",
+]  # fmt: skip
 
 
 class ReduceOp(enum.Enum):

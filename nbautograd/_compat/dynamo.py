@@ -17,42 +17,17 @@ from nbautograd._compat.compiler import (
 )
 
 __all__ = [
-    "allow_in_graph",
-    "assume_constant_result",
-    "config",
-    "disable",
-    "disallow_in_graph",
-    "forbid_in_graph",
-    "graph_break",
-    "is_compiling",
-    "is_dynamo_supported",
-    "list_backends",
-    "mark_dynamic",
-    "mark_static",
-    "mark_static_address",
-    "maybe_mark_dynamic",
-    "optimize",
-    "reset",
-    "run",
-    "set_stance",
-    "skip_frame",
+    "allow_in_graph", "assume_constant_result", "config", "disable", "disallow_in_graph", "forbid_in_graph",
+    "graph_break", "is_compiling", "is_dynamo_supported", "list_backends", "mark_dynamic", "mark_static",
+    "mark_static_address", "maybe_mark_dynamic", "optimize", "reset", "run", "set_stance", "skip_frame",
     "substitute_in_graph",
-]
+]  # fmt: skip
 
 config = Settings(
-    "nbautograd._dynamo.config",
-    suppress_errors=False,
-    verbose=False,
-    cache_size_limit=8,
-    recompile_limit=8,
-    accumulated_cache_size_limit=256,
-    assume_static_by_default=True,
-    automatic_dynamic_shapes=True,
-    capture_scalar_outputs=False,
-    capture_dynamic_output_shape_ops=False,
-    optimize_ddp=True,
-    disable=False,
-)
+    "nbautograd._dynamo.config", suppress_errors=False, verbose=False, cache_size_limit=8, recompile_limit=8,
+    accumulated_cache_size_limit=256, assume_static_by_default=True, automatic_dynamic_shapes=True,
+    capture_scalar_outputs=False, capture_dynamic_output_shape_ops=False, optimize_ddp=True, disable=False,
+)  # fmt: skip
 
 
 def is_dynamo_supported() -> bool:

@@ -5,11 +5,9 @@ from __future__ import annotations
 from nbautograd.nn.modules._conversion import setting
 
 __all__ = [
-    "get_overwrite_module_params_on_conversion",
-    "get_swap_module_params_on_conversion",
-    "set_overwrite_module_params_on_conversion",
-    "set_swap_module_params_on_conversion",
-]
+    "get_overwrite_module_params_on_conversion", "get_swap_module_params_on_conversion",
+    "set_overwrite_module_params_on_conversion", "set_swap_module_params_on_conversion",
+]  # fmt: skip
 
 
 def set_overwrite_module_params_on_conversion(value: bool) -> None:

@@ -69,16 +69,9 @@ def set_dir(d: str | os.PathLike[str]) -> None:
 
 
 def load(
-    repo_or_dir: Any,
-    model: str,
-    *args: Any,
-    source: str = "github",
-    trust_repo: Any = "check",
-    force_reload: bool = False,
-    verbose: bool = True,
-    skip_validation: bool = False,
-    **kwargs: Any,
-) -> Any:
+    repo_or_dir: Any, model: str, *args: Any, source: str = "github", trust_repo: Any = "check",
+    force_reload: bool = False, verbose: bool = True, skip_validation: bool = False, **kwargs: Any,
+) -> Any:  # fmt: skip
     """Call the function ``model`` of a repository's ``hubconf.py``.
 
 
@@ -111,12 +104,9 @@ def load(
 
 
 def list(
-    github: str,
-    force_reload: bool = False,
-    skip_validation: bool = False,
-    trust_repo: Any = "check",
+    github: str, force_reload: bool = False, skip_validation: bool = False, trust_repo: Any = "check",
     verbose: bool = True,
-) -> Any:
+) -> Any:  # fmt: skip
     """Return the names of a repository's functions; the repository is as in ``load``.
 
     :param github: ``"owner/name"`` or ``"owner/name:branch"``.
@@ -197,17 +187,14 @@ def _entry(module: ModuleType, model: str) -> Any:
     """Return a function of ``hubconf.py``, after checking for its required packages."""
     if not isinstance(model, str):
         raise ValueError("Invalid input: model should be a string of function name")
-    missing = [name for name in getattr(module, "dependencies", ()) if not _is_installed(name)]
+    names = [name for name in getattr(module, "dependencies", ()) if name != "torch" and name not in sys.modules]
+    missing = [name for name in names if find_spec(name) is None]
     if missing:
         raise RuntimeError(f"Missing dependencies: {', '.join(missing)}")
     function = getattr(module, model, None)
     if not callable(function):
         raise RuntimeError(f"Cannot find callable {model} in hubconf")
     return function
-
-
-def _is_installed(name: str) -> bool:
-    return name == "torch" or name in sys.modules or find_spec(name) is not None
 
 
 def download_url_to_file(url: str, dst: str, hash_prefix: str | None = None, progress: bool = True) -> None:
@@ -251,14 +238,9 @@ def _check_hash(path: str, prefix: str) -> None:
 
 
 def load_state_dict_from_url(
-    url: str,
-    model_dir: str | None = None,
-    map_location: Any = None,
-    progress: bool = True,
-    check_hash: bool = False,
-    file_name: str | None = None,
-    weights_only: bool = True,
-) -> Any:
+    url: str, model_dir: str | None = None, map_location: Any = None, progress: bool = True, check_hash: bool = False,
+    file_name: str | None = None, weights_only: bool = True,
+) -> Any:  # fmt: skip
     """Load downloaded weights: the file of this name in the directory of checkpoints.
 
     :param url: the address; its last part is the name of the file.

@@ -9,11 +9,6 @@ from nbautograd._compat.compiler import Settings
 __all__ = ["config"]
 
 config = Settings(
-    "nbautograd._inductor.config",
-    coordinate_descent_tuning=False,
-    epilogue_fusion=True,
-    fx_graph_cache=True,
-    max_autotune=False,
-    triton=SimpleNamespace(cudagraphs=False, unique_kernel_names=True),
-    cpp=SimpleNamespace(),
-)
+    "nbautograd._inductor.config", coordinate_descent_tuning=False, epilogue_fusion=True, fx_graph_cache=True,
+    max_autotune=False, triton=SimpleNamespace(cudagraphs=False, unique_kernel_names=True), cpp=SimpleNamespace(),
+)  # fmt: skip

@@ -15,44 +15,18 @@ from nbautograd._compat.traced.interceptions import TracerWarning, is_tracing
 from nbautograd._compat.traced.public import trace, trace_module
 from nbautograd._compat.traced.script import ScriptFunction
 from nbautograd._compat.traced.trace import TracingCheckError
+from nbautograd._names.docstrings import import_in_module
 from nbautograd._names.refused import refuse, why
 from nbautograd.errors import warn
 from nbautograd.nn.modules.module import Module
 
 __all__ = [
-    "Attribute",
-    "Error",
-    "Final",
-    "Future",
-    "ScriptFunction",
-    "ScriptModule",
-    "ScriptWarning",
-    "TracerWarning",
-    "TracingCheckError",
-    "annotate",
-    "enable_onednn_fusion",
-    "export",
-    "fork",
-    "freeze",
-    "ignore",
-    "interface",
-    "is_scripting",
-    "is_tracing",
-    "isinstance",
-    "onednn_fusion_enabled",
-    "optimize_for_inference",
-    "optimized_execution",
-    "run_frozen_optimizations",
-    "script",
-    "script_if_tracing",
-    "script_method",
-    "set_fusion_strategy",
-    "strict_fusion",
-    "trace",
-    "trace_module",
-    "unused",
-    "wait",
-]
+    "Attribute", "Error", "Final", "Future", "ScriptFunction", "ScriptModule", "ScriptWarning", "TracerWarning",
+    "TracingCheckError", "annotate", "enable_onednn_fusion", "export", "fork", "freeze", "ignore", "interface",
+    "is_scripting", "is_tracing", "isinstance", "onednn_fusion_enabled", "optimize_for_inference",
+    "optimized_execution", "run_frozen_optimizations", "script", "script_if_tracing", "script_method",
+    "set_fusion_strategy", "strict_fusion", "trace", "trace_module", "unused", "wait",
+]  # fmt: skip
 
 F = TypeVar("F", bound=Callable[..., Any])
 Code = TypeVar("Code")
@@ -72,7 +46,6 @@ class Attribute(NamedTuple):
     :returns: a named tuple of both.
     :raises TypeError: an argument is missing.
 
-    >>> import nbautograd as torch
     >>> torch.jit.Attribute(1, int).value
     1
     """
@@ -88,7 +61,6 @@ class Error(Exception):
     :returns: an exception.
     :raises TypeError: keywords are given.
 
-    >>> import nbautograd as torch
     >>> issubclass(torch.jit.Error, Exception)
     True
     """
@@ -143,7 +115,6 @@ def script_if_tracing(fn: F) -> F:
     :param fn: the function.
     :returns: ``fn``.
 
-    >>> import nbautograd as torch
     >>> torch.jit.script_if_tracing(abs)(-2)
     2
     """
@@ -156,7 +127,6 @@ def unused(fn: F) -> F:
     :param fn: the function.
     :returns: ``fn``.
 
-    >>> import nbautograd as torch
     >>> torch.jit.unused(abs)(-2)
     2
     """
@@ -169,7 +139,6 @@ def export(fn: F) -> F:
     :param fn: the method.
     :returns: ``fn``.
 
-    >>> import nbautograd as torch
     >>> torch.jit.export(abs)(-2)
     2
     """
@@ -188,7 +157,6 @@ def ignore(drop: Any = False, **kwargs: Any) -> Any:
     :returns: the function, or a decorator that returns its function.
     :raises RuntimeError: ``drop`` is neither a function nor a bool.
 
-    >>> import nbautograd as torch
     >>> torch.jit.ignore(drop=True)(abs)(-2)
     2
     """
@@ -196,11 +164,7 @@ def ignore(drop: Any = False, **kwargs: Any) -> Any:
         return drop
     if not is_a(drop, bool):
         raise RuntimeError(f"Argument to @torch.jit.ignore must be a bool or a function but got {drop}")
-    return _same
-
-
-def _same(fn: F) -> F:
-    return fn
+    return unused
 
 
 def interface(obj: Code) -> Code:
@@ -228,7 +192,6 @@ def annotate(the_type: Any, the_value: Code) -> Code:
     :param the_value: the value.
     :returns: ``the_value``.
 
-    >>> import nbautograd as torch
     >>> torch.jit.annotate(list[int], [1, 2])
     [1, 2]
     """
@@ -243,7 +206,6 @@ def isinstance(obj: Any, target_type: Any) -> bool:
     :returns: a Python bool.
     :raises RuntimeError: a container type does not name its items.
 
-    >>> import nbautograd as torch
     >>> torch.jit.isinstance([1, 2], list[int]), torch.jit.isinstance((1, "a"), tuple[int, int])
     (True, False)
     """
@@ -416,7 +378,6 @@ def enable_onednn_fusion(enabled: bool) -> None:
     :param enabled: the setting.
     :returns: None.
 
-    >>> import nbautograd as torch
     >>> torch.jit.enable_onednn_fusion(True)
     >>> torch.jit.onednn_fusion_enabled()
     True
@@ -431,7 +392,6 @@ def onednn_fusion_enabled() -> bool:
 
     :returns: a Python bool.
 
-    >>> import nbautograd as torch
     >>> torch.jit.onednn_fusion_enabled()
     False
     """
@@ -449,7 +409,6 @@ class strict_fusion:  # noqa: N801 - PyTorch's name
 
     :returns: a context manager.
 
-    >>> import nbautograd as torch
     >>> with torch.jit.strict_fusion():
     ...     x = torch.ones(2) + 1
     """
@@ -467,7 +426,6 @@ def save(m: Any, f: Any, _extra_files: Any = None) -> None:
     :returns: nothing, because it always raises.
     :raises NotImplementedError: always.
 
-    >>> import nbautograd as torch
     >>> torch.jit.save(torch.nn.ReLU(), "relu.pt")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
@@ -484,10 +442,12 @@ def load(f: Any, map_location: Any = None, _extra_files: Any = None, _restore_sh
     :returns: nothing, because it always raises.
     :raises NotImplementedError: always.
 
-    >>> import nbautograd as torch
     >>> torch.jit.load("relu.pt")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
     NotImplementedError: torch.jit.load is not part of nbautograd: ...
     """
     refuse("jit.load", f"{why('jit')}; torch.load reads a state_dict, which PyTorch can write of the module")
+
+
+import_in_module(__name__)

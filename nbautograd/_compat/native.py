@@ -16,15 +16,9 @@ from nbautograd._engine.rng.generator import Generator, default_generator
 from nbautograd.errors import LinAlgError
 
 __all__ = [
-    "DisableTorchFunction",
-    "DisableTorchFunctionSubclass",
-    "Generator",
-    "Graph",
-    "Node",
-    "TensorBase",
-    "Value",
+    "DisableTorchFunction", "DisableTorchFunctionSubclass", "Generator", "Graph", "Node", "TensorBase", "Value",
     "default_generator",
-]
+]  # fmt: skip
 
 TensorBase = Tensor
 _LinAlgError = LinAlgError
@@ -35,7 +29,6 @@ class _OfTheCompiler:
     """The base of PyTorch's compiler classes, for annotations; they have no instances."""
 
     def __new__(cls, *args: Any, **kwargs: Any) -> NoReturn:
-        """Raise NotImplementedError."""
         raise NotImplementedError(
             f"torch._C.{cls.__name__} belongs to PyTorch's compiler, which nbautograd has not got"
         )

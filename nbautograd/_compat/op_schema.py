@@ -16,15 +16,9 @@ from nbautograd._engine.arrays.dtypes import dtype
 from nbautograd._engine.core.tensor import Tensor
 
 _NAMES = {
-    Tensor: "Tensor",
-    int: "SymInt",
-    float: "float",
-    bool: "bool",
-    str: "str",
-    device: "Device",
-    dtype: "ScalarType",
+    Tensor: "Tensor", int: "SymInt", float: "float", bool: "bool", str: "str", device: "Device", dtype: "ScalarType",
     int | float | bool: "Scalar",
-}
+}  # fmt: skip
 _CLASSES = {"Tensor": Tensor, "int": int, "SymInt": int, "float": float, "bool": bool, "str": str}
 
 

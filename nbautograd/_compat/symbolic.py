@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from nbautograd._names.docstrings import import_in_module
+
 
 class SymInt:
     """The class of symbolic integers: no size is one.
 
-    >>> import nbautograd as torch
     >>> isinstance(torch.ones(2).shape[0], torch.SymInt)
     False
     """
@@ -18,7 +19,6 @@ class SymInt:
 class SymFloat:
     """The class of symbolic floats: no number is one.
 
-    >>> import nbautograd as torch
     >>> isinstance(2.0, torch.SymFloat)
     False
     """
@@ -27,7 +27,6 @@ class SymFloat:
 class SymBool:
     """The class of symbolic bools: no condition is one.
 
-    >>> import nbautograd as torch
     >>> isinstance(True, torch.SymBool)
     False
     """
@@ -36,7 +35,6 @@ class SymBool:
 def sym_int(a: Any) -> int:
     """Return a number as an integer, rounded towards zero.
 
-    >>> import nbautograd as torch
     >>> torch.sym_int(-3.5)
     -3
     """
@@ -46,7 +44,6 @@ def sym_int(a: Any) -> int:
 def sym_float(a: Any) -> float:
     """Return a number as a float.
 
-    >>> import nbautograd as torch
     >>> torch.sym_float(2)
     2.0
     """
@@ -56,7 +53,6 @@ def sym_float(a: Any) -> float:
 def sym_max(a: Any, b: Any) -> Any:
     """Return the larger of two numbers; a float if one is.
 
-    >>> import nbautograd as torch
     >>> torch.sym_max(1, 2), torch.sym_max(1.0, 2)
     (2, 2.0)
     """
@@ -66,7 +62,6 @@ def sym_max(a: Any, b: Any) -> Any:
 def sym_min(a: Any, b: Any) -> Any:
     """Return the smaller of two numbers; a float if one is.
 
-    >>> import nbautograd as torch
     >>> torch.sym_min(1, 2), torch.sym_min(1, 2.0)
     (1, 1.0)
     """
@@ -76,7 +71,6 @@ def sym_min(a: Any, b: Any) -> Any:
 def sym_not(a: Any) -> bool:
     """Return the negation of a condition.
 
-    >>> import nbautograd as torch
     >>> torch.sym_not(True)
     False
     """
@@ -86,7 +80,6 @@ def sym_not(a: Any) -> bool:
 def sym_ite(b: Any, t: Any, f: Any) -> Any:
     """Return one value if a condition holds, and the other if not.
 
-    >>> import nbautograd as torch
     >>> torch.sym_ite(True, 1, 2)
     1
     """
@@ -96,7 +89,6 @@ def sym_ite(b: Any, t: Any, f: Any) -> Any:
 def sym_sqrt(a: Any) -> float:
     """Return the square root of a number.
 
-    >>> import nbautograd as torch
     >>> torch.sym_sqrt(4)
     2.0
     """
@@ -106,8 +98,10 @@ def sym_sqrt(a: Any) -> float:
 def sym_sum(args: Any) -> Any:
     """Return the sum of numbers.
 
-    >>> import nbautograd as torch
     >>> torch.sym_sum([1, 2, 3])
     6
     """
     return sum(args)
+
+
+import_in_module(__name__)

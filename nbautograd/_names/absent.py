@@ -44,19 +44,11 @@ HINTS = {
 }
 """By patterns of names: a hint to add to the error message."""
 REMOVED = {
-    "btrifact": "torch.linalg.lu_factor",
-    "btrisolve": "torch.linalg.lu_solve",
-    "gels": "torch.linalg.lstsq",
-    "gesv": "torch.linalg.solve",
-    "trtrs": "torch.linalg.solve_triangular",
-    "pstrf": "torch.linalg.cholesky",
-    "potrf": "torch.linalg.cholesky",
-    "potri": "torch.cholesky_inverse",
-    "potrs": "torch.cholesky_solve",
-    "rfft": "torch.fft.rfft",
-    "irfft": "torch.fft.irfft",
-    "ifft": "torch.fft.ifft",
-}
+    "btrifact": "torch.linalg.lu_factor", "btrisolve": "torch.linalg.lu_solve", "gels": "torch.linalg.lstsq",
+    "gesv": "torch.linalg.solve", "trtrs": "torch.linalg.solve_triangular", "pstrf": "torch.linalg.cholesky",
+    "potrf": "torch.linalg.cholesky", "potri": "torch.cholesky_inverse", "potrs": "torch.cholesky_solve",
+    "rfft": "torch.fft.rfft", "irfft": "torch.fft.irfft", "ifft": "torch.fft.ifft",
+}  # fmt: skip
 """Names of old programs that PyTorch has removed, with their current names."""
 
 
@@ -104,10 +96,8 @@ tensor.bfloat16() save memory"
     if name not in names(path):
         if path in ("", "Tensor") and name in REMOVED:
             return f"PyTorch removed it; use {REMOVED[name]}"
-        known = (
-            "" if name.startswith("_") else f", and PyTorch documents no {full}"
-        )  # PyTorch's private names are not listed
-        return f"it is not part of {PACKAGE}{known}"
+        is_private = name.startswith("_")  # PyTorch's private names are not listed
+        return f"it is not part of {PACKAGE}{'' if is_private else f', and PyTorch documents no {full}'}"
     hint = next((f"; {text}" for pattern, text in HINTS.items() if re.match(pattern, name)), "")
     return f"{full} is PyTorch's and not part of {PACKAGE}{hint}"
 
@@ -138,10 +128,7 @@ _IMPORT_FROM = opmap["IMPORT_FROM"]
 
 
 def answer(module: str, path: str | None = None) -> None:
-    """Make a module without ``__getattr__`` explain its missing names.
-
-    :param path: the path of PyTorch's module; by default that of the module.
-    """
+    """Make a module without ``__getattr__`` explain its missing names, by default as PyTorch's module of its path."""
     below = module.partition(".")[2] if path is None else path
 
     def absent(name: str) -> Any:

@@ -18,19 +18,11 @@ VERSION = "2.13.0"
 LOADED = ("autograd.function", "autograd.graph", "nn", "optim.lr_scheduler", "optim.swa_utils", "storage", "utils.data")
 """Modules whose classes are renamed at once, loaded for it; classes of others are renamed on import."""
 ELSEWHERE = {
-    "Adafactor": "torch.optim",
-    "Generator": "torch._C",
-    "GradientEdge": "torch.autograd.graph",
-    "Muon": "torch.optim",
-    "OutOfMemoryError": "torch",
-    "RemovableHandle": "torch.utils.hooks",
-    "SavedTensor": "torch._C._autograd",
-    "StreamContext": "torch.cuda",
-    "Tensor": "torch",
-    "inference_mode": "torch.autograd.grad_mode",
-    "saved_tensors_hooks": "torch.autograd.graph",
-    "set_detect_anomaly": "torch.autograd.anomaly_mode",
-}
+    "Adafactor": "torch.optim", "Generator": "torch._C", "GradientEdge": "torch.autograd.graph", "Muon": "torch.optim",
+    "OutOfMemoryError": "torch", "RemovableHandle": "torch.utils.hooks", "SavedTensor": "torch._C._autograd",
+    "StreamContext": "torch.cuda", "Tensor": "torch", "inference_mode": "torch.autograd.grad_mode",
+    "saved_tensors_hooks": "torch.autograd.graph", "set_detect_anomaly": "torch.autograd.anomaly_mode",
+}  # fmt: skip
 """Classes whose PyTorch module follows neither from the place of the code nor from the table of modules."""
 
 _former: dict[type, str] = {}

@@ -279,9 +279,7 @@ def put_off(owner: type, module: str, names: str) -> None:
 
 
 def attach(owner: type) -> None:
-    """Give the class a placeholder for each lazy method that it does not have yet, and for PyTorch's methods it
-    lacks.
-    """
+    """Give the class a placeholder for each lazy method that it does not have yet, and each of PyTorch's it lacks."""
     for module, names in METHODS.items():
         put_off(owner, module, names)
     for name in ABSENT_METHODS.split():

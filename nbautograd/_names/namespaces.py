@@ -36,9 +36,7 @@ class _Names(ModuleType):
 
 
 def _absent_name(path: str, name: str) -> Any:
-    """Return an answer for a name missing from a module of PyTorch's: a module below, a rejecting stand-in, or an
-    error.
-    """
+    """Return a module below, or a stand-in that raises, for a name missing from a module; or raise an error."""
     below = f"{path}.{name}"
     if is_public(below):
         return module(below)

@@ -53,10 +53,7 @@ def answers(path: str) -> dict[str, str]:
 
 
 def refuse(full: str, reason: str) -> NoReturn:
-    """Raise an error for an unsupported part of PyTorch, with the reason.
-
-    :raises NotImplementedError: always.
-    """
+    """Raise NotImplementedError for an unsupported part of PyTorch, with the reason."""
     raise NotImplementedError(f"torch.{full} is not part of {PACKAGE}: {reason}")
 
 

@@ -30,6 +30,7 @@ SEEDS = "initial_seed manual_seed manual_seed_all seed seed_all"
 WINDOWS = "bartlett blackman cosine exponential gaussian general_cosine general_hamming hamming hann kaiser nuttall"
 ONE_PROCESS = "it is one process with one device"
 NO_COMPILER = "functions run as they are written, without compilation"
+QUANTIZING = "ao nn.intrinsic nn.qat nn.quantizable nn.quantized quantization"
 NO_QUANTIZATION = "nothing is quantized; tensor.half() and tensor.bfloat16() save memory"
 NO_DEVICE = "tensors are on the CPU or on CUDA devices"
 NO_ACCELERATOR = """
@@ -85,6 +86,8 @@ WITH_ONE = """
 TABLE: dict[str, Row] = {
     **dict.fromkeys(WHOLE.split(), NO_ROW),
     **{path: Row(name) for path, _, name in (each.partition("=") for each in WITH_ONE.split())},
+    **{path: Row(lies_in=f"_compat.{path}") for path in ("accelerator", "backends", "futures", "hub", "ops", "types")},
+    **dict.fromkeys(QUANTIZING.split(), Row(refuses=NO_QUANTIZATION, is_listed=False)),
     "_C": Row(lies_in="_compat.native"),
     "__config__": Row(lies_in="_compat.build_settings"),
     "__future__": Row(lies_in="_compat.future"),
@@ -96,14 +99,11 @@ TABLE: dict[str, Row] = {
     "_subclasses": Row(lies_in="_compat.fake_tensors"),
     "_subclasses.fake_tensor": Row("FakeTensor FakeTensorMode is_fake"),
     "_vmap_internals": Row(lies_in="_compat.vmap_internals"),
-    "accelerator": Row(lies_in="_compat.accelerator"),
     "accelerator.memory": Row(
         "empty_cache get_memory_info max_memory_allocated max_memory_reserved memory_allocated "
         "memory_reserved reset_peak_memory_stats"
     ),
-    "ao": Row(refuses=NO_QUANTIZATION, is_listed=False),
     "autograd.grad_mode": Row("enable_grad inference_mode no_grad set_grad_enabled set_multithreading_enabled"),
-    "backends": Row(lies_in="_compat.backends"),
     "compiler": Row(lies_in="_compat.compiler", refuses=NO_COMPILER),
     "contrib": Row(refuses="it is code that PyTorch keeps for others", is_listed=False),
     "cuda.amp.autocast_mode": Row("autocast custom_bwd custom_fwd"),
@@ -128,12 +128,10 @@ TABLE: dict[str, Row] = {
         "chain_matmul einsum istft lu meshgrid norm pca_lowrank split stft svd_lowrank tensordot unique "
         "unique_consecutive unravel_index"
     ),
-    "futures": Row(lies_in="_compat.futures"),
     "fx": Row(
         lies_in="_compat.fx",
         refuses="functions run as they are written, and no graph is made of their code; nbautograd.viz draws what ran",
     ),
-    "hub": Row(lies_in="_compat.hub"),
     "jit": Row(lies_in="_compat.jit", refuses="functions run as they are written, unless torch.jit.trace records them"),
     "masked.maskedtensor.core": Row("MaskedTensor is_masked_tensor"),
     "masked.maskedtensor.creation": Row("as_masked_tensor masked_tensor"),
@@ -155,7 +153,6 @@ TABLE: dict[str, Row] = {
         refuses="tensors are rectangular; torch.nn.utils.rnn.pad_sequence and a mask do for sequences of several "
         "lengths"
     ),
-    "nn.intrinsic": Row(refuses=NO_QUANTIZATION, is_listed=False),
     "nn.modules.batchnorm": Row(
         "BatchNorm1d BatchNorm2d BatchNorm3d LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d SyncBatchNorm "
         "_BatchNorm _NormBase"
@@ -174,9 +171,6 @@ TABLE: dict[str, Row] = {
     "nn.modules.upsampling": Row("Upsample UpsamplingBilinear2d UpsamplingNearest2d"),
     "nn.parallel.data_parallel": Row("DataParallel data_parallel"),
     "nn.parallel.scatter_gather": Row("gather scatter scatter_kwargs"),
-    "nn.qat": Row(refuses=NO_QUANTIZATION, is_listed=False),
-    "nn.quantizable": Row(refuses=NO_QUANTIZATION, is_listed=False),
-    "nn.quantized": Row(refuses=NO_QUANTIZATION, is_listed=False),
     "nn.utils.spectral_norm": Row(lies_in="nn.utils._spectral_norm", is_hidden=True),
     "nn.utils.weight_norm": Row(lies_in="nn.utils._weight_norm", is_hidden=True),
     "onnx": Row(
@@ -184,15 +178,12 @@ TABLE: dict[str, Row] = {
         answers="is_in_onnx_export=False",
         is_listed=False,
     ),
-    "ops": Row(lies_in="_compat.ops"),
     "package": Row(refuses="it packs Python code into archives; torch.save stores a state_dict", is_listed=False),
     "profiler.profiler": Row("ProfilerAction profile schedule supported_activities tensorboard_trace_handler"),
-    "quantization": Row(refuses=NO_QUANTIZATION, is_listed=False),
     "quasirandom": Row(refuses="scipy.stats.qmc.Sobol has the same sequence", is_listed=False),
     "return_types": Row(lies_in="_engine.core.return_types"),
     "signal.windows.windows": Row(WINDOWS),
     "storage": Row("TypedStorage UntypedStorage"),
-    "types": Row(lies_in="_compat.types"),
     "utils.benchmark.utils.common": Row(
         "Measurement TaskSpec ordered_unique select_unit set_torch_threads trim_sigfig unit_to_english"
     ),

@@ -42,8 +42,7 @@ class Backward:
         for number, value in enumerate(self.outputs):
             self.send(value, f"g{number}")
         for step in reversed(self.graph.steps):
-            passes = isinstance(step, (Copied, Rehistoried))
-            if passes or step in self.forward.plans and not step.relays:
+            if isinstance(step, (Copied, Rehistoried)) or step in self.forward.plans and not step.relays:
                 self.write_step(step)
 
     def send(self, target: Value, text: str) -> None:
@@ -99,8 +98,7 @@ class Backward:
         g = str(arrived[0])
         if is_many:
             g = f"OutputGrads({{{', '.join(f'{i}: {name}' for i, name in enumerate(arrived) if name)}}})"
-        first = f"d_{plan.node.strip('_')}"
-        second = f"e_{plan.node.strip('_')}"
+        first, second = (f"{letter}_{plan.node.strip('_')}" for letter in "de")
         self.emit(f"{first}, {second} = {plan.node}.vjp({g}, True)")
         is_list = isinstance(step, OpStep) and step.op.many_edges
         for index, target in enumerate(self.forward.targets(step)):
@@ -138,8 +136,7 @@ class Backward:
             tree = operators_as_ufuncs(tree, op.formula_arrays, {"g", "result"})
         variables = {"g": g, "result": forward.names[step.results[0]]}
         for name, value in numbers.items():
-            kind = step.results[0].dtype
-            variables[name] = self.space.literal(number_as(value, kind) if shape else value)
+            variables[name] = self.space.literal(number_as(value, step.results[0].dtype) if shape else value)
         for what in needs:
             variables[what if what.isidentifier() else slot(what)] = self.saved(step, plan, what)
         plain = (bool, int, float, str, type(None))
@@ -151,6 +148,4 @@ class Backward:
         """Return the code for a name in a formula: metadata are constants, strides are the call's."""
         attribute = what.partition(".")[2]
         text = self.forward.saved(step, plan, what)
-        if attribute in ("shape", "dtype", "ndim"):
-            return self.space.literal(self.space.evaluated(text))
-        return text
+        return self.space.literal(self.space.evaluated(text)) if attribute in ("shape", "dtype", "ndim") else text

@@ -143,8 +143,7 @@ class Forward:
         if step.node is not None:
             base_array = self.array(step.values[0])
             node: Any = object.__new__(step.node)
-            wanted = [target and WANTED for target in self.targets(step)]
-            node.next0, node.next1 = [*wanted, None][:2]
+            node.next0, node.next1 = [*(target and WANTED for target in self.targets(step)), None][:2]
             node.input_meta, node.extras, node._seq = None, None, 0
             node.steps, node.layout = step.about, _layout(base_array, step.about)
             if step.node is AsStridedBackward0:
@@ -169,10 +168,7 @@ class Forward:
     # -- operations ----------------------------------------------------------------------------------------------------
 
     def write_op(self, step: OpStep, number: int, flows: bool) -> None:
-        """Write the lines of an operation over arrays.
-
-        :raises _Unusual: the operation must be called over tensors.
-        """
+        """Write the lines of an operation over arrays; raise _Unusual if it must be called over tensors."""
         op = step.op
         operands = self.operands(step)
         options = {name: value for name, value in step.arguments.items() if name not in op.tensors}
@@ -349,7 +345,6 @@ class _Unusual(Exception):  # noqa: N818 - a way out
 
 
 def _call_of(step: OpStep | Opaque) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
-    """Return a step's function and arguments."""
     if isinstance(step, Opaque):
         return step.function, step.arguments, step.keywords
     return step.op.function, *step.op.bound(step.arguments)

@@ -36,10 +36,7 @@ class Signature:
         self.dtypes = [t._a.dtype for t in tensors]
 
     def flat(self, arguments: Any) -> list[Any]:
-        """Return the tensors in the arguments of a call.
-
-        :raises RuntimeError: an argument is not a tensor, or the structure differs.
-        """
+        """Return the tensors in the arguments of a call; raise RuntimeError for other kinds, or another structure."""
         leaves, spec = tree_flatten(arguments)
         self.refuse_kind(leaves)
         if spec != self.spec:
@@ -58,10 +55,7 @@ class Signature:
                 )
 
     def check(self, tensors: list[Any]) -> None:
-        """Check that shapes and dtypes equal the examples'.
-
-        :raises TracingError: a shape or dtype differs.
-        """
+        """Raise TracingError if a shape or dtype differs from the examples'."""
         self.refuse_kind(tensors)
         for name, t, shape, dtype in zip(self.names, tensors, self.shapes, self.dtypes, strict=True):
             a = t._a
@@ -116,10 +110,7 @@ class TracedGraph:
         return compilation.entry(tensors, True)
 
     def arrays(self, tensors: Any) -> tuple[list[Any], list[Any]]:
-        """Return all arguments and captured tensors, and their arrays.
-
-        :raises RuntimeError: a shape or dtype differs from the trace.
-        """
+        """Return all arguments and captured tensors, and their arrays, which must be like those of the trace."""
         self.signature.check(tensors)
         for tensor, value in self.graph.captured:
             a = tensor._a
@@ -153,8 +144,7 @@ class TracedGraph:
         """Return the graph with copies of the captured tensors, for ``copy.deepcopy``."""
         graph = copy.copy(self.graph)
         graph.captured = [(copy.deepcopy(tensor, memo), value) for tensor, value in self.graph.captured]
-        function = copy.deepcopy(self.function, memo)
-        return TracedGraph(self.name, graph, function, self.signature, self.result)
+        return TracedGraph(self.name, graph, copy.deepcopy(self.function, memo), self.signature, self.result)
 
     def changed(self, tensors: Any) -> Any:
         """Return the result of the original function: a check of values differs, or autocast chooses dtypes."""

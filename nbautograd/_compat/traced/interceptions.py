@@ -62,15 +62,9 @@ def _while_recording(handle: Callable[..., Any]) -> Any:
 
 
 _CONVERSIONS = {
-    "__bool__": "Python boolean",
-    "__float__": "Python float",
-    "__int__": "Python integer",
-    "__index__": "Python index",
-    "__complex__": "Python number",
-    "item": "Python number",
-    "tolist": "Python list",
-    "numpy": "NumPy array",
-}
+    "__bool__": "Python boolean", "__float__": "Python float", "__int__": "Python integer", "__index__": "Python index",
+    "__complex__": "Python number", "item": "Python number", "tolist": "Python list", "numpy": "NumPy array",
+}  # fmt: skip
 
 
 def _warning_handler(what: str) -> Any:
@@ -96,10 +90,7 @@ _REGISTERED = (
 
 
 def _constant(recorder: TraceRecorder, plain: Callable[..., Any], args: Any, kwargs: Any, likes: int = 0) -> Any:
-    """Call a function that creates a tensor of numbers, which may be tensors.
-
-    :param likes: the number of its first arguments of which it takes no values.
-    """
+    """Call a function that creates a tensor of numbers, which may be tensors, but not the first ``likes`` ones."""
     leaves = tree_flatten((args, {key: part for key, part in kwargs.items() if key != "out"}))[0]
     for leaf in leaves:
         if isinstance(leaf, Tensor) and not any(leaf is like for like in args[:likes]) and recorder.varies(leaf):

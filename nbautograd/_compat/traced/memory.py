@@ -46,8 +46,7 @@ def _lines(statement: list[ast.stmt], free: set[str], space: Any) -> list[str]:
     for part in statement:
         if isinstance(part, ast.Assign) and isinstance(part.targets[0], ast.Name):
             part.value = _into(part.value, part.targets[0].id, free, space)
-    body = [_with_own_names(part, space) for part in statement]
-    return "\n".join(map(ast.unparse, body)).splitlines()
+    return "\n".join(ast.unparse(_with_own_names(part, space)) for part in statement).splitlines()
 
 
 def _owner(array: Any) -> int:

@@ -75,8 +75,7 @@ class Namespace:
                 return parsed(variables[part.id])
             if part.id in ("np", "temporary") or isinstance(getattr(part, "ctx", None), ast.Store):
                 return part
-            known = part.id in scope
-            return ast.Name(self.constant(scope[part.id], part.id), ast.Load()) if known else part
+            return ast.Name(self.constant(scope[part.id], part.id), ast.Load()) if part.id in scope else part
 
         return rewritten(tree, change)
 
@@ -116,53 +115,46 @@ def written(base: Any, region: Any, steps: Any) -> Any:
     return result
 
 
-class _TensorCall:
-    """A call of a function over tensors: its arguments as leaves, and its results."""
-
-    __slots__ = ("leaves", "outputs")
-    leaves: list[Tensor]
-    outputs: list[Tensor]
+TensorCall = tuple[list[Tensor], list[Tensor]]
+"""A call of a function over tensors: its arguments as leaves, and its results."""
 
 
 def _call(function: Any, arguments: Any, keywords: Any, arrays: list[Any], wanted: list[bool], shapes: Any) -> Any:
     """Call a function with tensors of these arrays; return the results' arrays, and the call, for its gradients."""
-    call = _TensorCall()
-    call.leaves = [wrap(array, LEAF if want else None) for array, want in zip(arrays, wanted, strict=True)]
-    leaves = iter(call.leaves)
+    tensors = [wrap(array, LEAF if want else None) for array, want in zip(arrays, wanted, strict=True)]
+    leaves = iter(tensors)
     token = grad_enabled.set(any(wanted))
     try:
         result = function(*_with_leaves(arguments, leaves), **_with_leaves(keywords, leaves))
     finally:
         grad_enabled.reset(token)
-    call.outputs = tree_flatten(result)[0]
-    results = [output._a for output in call.outputs]
+    outputs = tree_flatten(result)[0]
+    results = [output._a for output in outputs]
     for array, shape in zip(results, shapes, strict=True):
         check_shape(array, shape, function.__name__)
-    return results, call
+    return results, (tensors, outputs)
 
 
 def _with_leaves(argument: Any, leaves: Any) -> Any:
     return with_tensors(argument, lambda value: next(leaves))
 
 
-def gradients_of(call: _TensorCall, gradients: list[Any]) -> list[Any]:
+def gradients_of(call: TensorCall, gradients: list[Any]) -> list[Any]:
     """Compute the gradients of a call's arguments; None where none is needed, or none arrives."""
+    leaves, outputs = call
     roots = []
-    for output, g in zip(call.outputs, gradients, strict=True):
+    for output, g in zip(outputs, gradients, strict=True):
         if g is not None and output._fn is not None:
             roots.append((output if output._fn is LEAF else output._fn, wrap(materialize(g))))
-    keys = [(leaf, 0) for leaf in call.leaves if leaf._fn is LEAF]
+    keys = [(leaf, 0) for leaf in leaves if leaf._fn is LEAF]
     if not roots or not keys:
-        return [None] * len(call.leaves)
+        return [None] * len(leaves)
     by_leaf = engine.capture(roots, True, False, keys)
-    return [by_leaf.get((leaf, 0)) for leaf in call.leaves]
+    return [by_leaf.get((leaf, 0)) for leaf in leaves]
 
 
 def check_shape(array: Any, shape: tuple[int, ...], name: str) -> None:
-    """Check that a result has the same shape as in the trace.
-
-    :raises TracingError: the shape differs.
-    """
+    """Raise TracingError if a result has another shape than in the trace."""
     if array.shape != shape:
         raise TracingError(
             f"{name}() gave a result of shape {list(array.shape)}, and one of shape {list(shape)} while tracing: the "
@@ -188,20 +180,9 @@ def add(total: Any, d: Any) -> Any:
 
 _SHARED = "OutputEdge SILENT Tensor float32 float64 get_quiet ndarray new np set_quiet"
 _NAMES: dict[str, Any] = {
-    **{name: FORWARD[name] for name in _SHARED.split()},
-    "Changed": Changed,
-    "CopySlices": CopySlices,
-    "MULTIPLE": MULTIPLE,
-    "OutputGrads": OutputGrads,
-    "WANTED": WANTED,
-    "add": add,
-    "call": _call,
-    "check": _check,
-    "check_shape": check_shape,
-    "fill": _fill,
-    "gradients_of": gradients_of,
-    "materialize": materialize,
-    "replay_view": replay_view,
-    "written": written,
-}
+    **{name: FORWARD[name] for name in _SHARED.split()}, "Changed": Changed, "CopySlices": CopySlices,
+    "MULTIPLE": MULTIPLE, "OutputGrads": OutputGrads, "WANTED": WANTED, "add": add, "call": _call, "check": _check,
+    "check_shape": check_shape, "fill": _fill, "gradients_of": gradients_of, "materialize": materialize,
+    "replay_view": replay_view, "written": written,
+}  # fmt: skip
 """The initial names of generated code."""

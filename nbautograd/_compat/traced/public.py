@@ -13,19 +13,10 @@ from nbautograd.nn.modules.module import Module
 
 
 def trace(
-    func: Any,
-    example_inputs: Any = None,
-    optimize: Any = None,
-    check_trace: bool = True,
-    check_inputs: Any = None,
-    check_tolerance: float = 1e-5,
-    strict: bool = True,
-    _force_outplace: bool = False,
-    _module_class: Any = None,
-    _compilation_unit: Any = None,
-    example_kwarg_inputs: dict[str, Any] | None = None,
-    _store_inputs: bool = True,
-) -> Any:
+    func: Any, example_inputs: Any = None, optimize: Any = None, check_trace: bool = True, check_inputs: Any = None,
+    check_tolerance: float = 1e-5, strict: bool = True, _force_outplace: bool = False, _module_class: Any = None,
+    _compilation_unit: Any = None, example_kwarg_inputs: dict[str, Any] | None = None, _store_inputs: bool = True,
+) -> Any:  # fmt: skip
     """Record a function or module on examples, and return it as one compiled function.
 
     Value-dependent choices are frozen: branches of ``if``, numbers of iterations, and results of ``item()`` (with a
@@ -91,19 +82,10 @@ def trace(
 
 
 def trace_module(
-    mod: Module,
-    inputs: dict[str, Any],
-    optimize: Any = None,
-    check_trace: bool = True,
-    check_inputs: Any = None,
-    check_tolerance: float = 1e-5,
-    strict: bool = True,
-    _force_outplace: bool = False,
-    _module_class: Any = None,
-    _compilation_unit: Any = None,
-    example_inputs_is_kwarg: bool = False,
-    _store_inputs: bool = True,
-) -> TracedModule:
+    mod: Module, inputs: dict[str, Any], optimize: Any = None, check_trace: bool = True, check_inputs: Any = None,
+    check_tolerance: float = 1e-5, strict: bool = True, _force_outplace: bool = False, _module_class: Any = None,
+    _compilation_unit: Any = None, example_inputs_is_kwarg: bool = False, _store_inputs: bool = True,
+) -> TracedModule:  # fmt: skip
     """Record several methods of a module, each on its examples; otherwise like ``trace``.
 
     :param mod: the module.
@@ -141,8 +123,7 @@ def _traced_module(mod: Module, inputs: dict[str, Any], checks: Any, options: di
         function: Callable[..., Any] = getattr(mod, method)
         called = mod if method == "forward" else function
         others = None if checks is None else [each[method] for each in checks if method in each]
-        keywords = options["keywords"]
-        if keywords:
+        if options["keywords"]:
             examples, options = inspect.signature(function).bind(**examples).args, {**options, "keywords": False}
         name = type(mod).__name__ if method == "forward" else method
         graph = traced_graph(called, name, examples, check_inputs=others, parameters_of=function, **options)
@@ -153,7 +134,6 @@ def _traced_module(mod: Module, inputs: dict[str, Any], checks: Any, options: di
 
 
 def _positional(function: Any, examples: Any, options: dict[str, Any]) -> tuple[Any, ...]:
-    """Return the examples by position."""
     if options.get("keywords"):
         return inspect.signature(function).bind(**examples).args
     return examples if isinstance(examples, tuple) else (examples,) if hasattr(examples, "_a") else tuple(examples)

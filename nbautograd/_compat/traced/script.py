@@ -34,10 +34,7 @@ class _Callable:
         )
 
     def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-        """Return all arguments by position.
-
-        :raises RuntimeError: arguments are missing, unknown or too many.
-        """
+        """Return all arguments by position; raise RuntimeError if some are missing, unknown or too many."""
         name, names = self.name, self._parameters
         declaration = f"{name}({', '.join(f'Tensor {each}' for each in names)}) -> Tensor"
         if len(args) > len(names):
@@ -166,6 +163,10 @@ class _Part(Module):
         )
 
 
+def _of_method(name: str, doc: str) -> property:
+    return property(lambda module: getattr(module._method(), name), doc=doc)
+
+
 class TracedModule(_Part):
     """A traced module: the parameters and buffers of the original, and its traced methods.
 
@@ -184,31 +185,13 @@ class TracedModule(_Part):
             raise NotImplementedError(f"{self.original_name}.forward was not traced")
         return method(*args, **kwargs)
 
-    @property
-    def code(self) -> str:
-        """The recorded operations as Python."""
-        return str(self._method().code)
-
-    @property
-    def graph(self) -> str:
-        """The recorded operations with the shapes of all values."""
-        return str(self._method().graph)
-
-    inlined_graph = graph
-
-    @property
-    def forward_code(self) -> str:
-        """The function over arrays, compiled by a call."""
-        return str(self._method().forward_code)
-
-    @property
-    def backward_code(self) -> str:
-        """The backward pass over arrays."""
-        return str(self._method().backward_code)
+    code = _of_method("code", "The recorded operations as Python.")
+    graph = inlined_graph = _of_method("graph", "The recorded operations with the shapes of all values.")
+    forward_code = _of_method("forward_code", "The function over arrays, compiled by a call.")
+    backward_code = _of_method("backward_code", "The backward pass over arrays.")
 
     def _method(self) -> ScriptMethod:
-        method: ScriptMethod = self._methods.get("forward") or next(iter(self._methods.values()))
-        return method
+        return self._methods.get("forward") or next(iter(self._methods.values()))  # type: ignore[no-any-return]
 
 
 def parameters_of(function: Any, arguments: tuple[Any, ...]) -> list[str]:
@@ -224,10 +207,7 @@ def parameters_of(function: Any, arguments: tuple[Any, ...]) -> list[str]:
 
 
 def listing(graph: FunctionGraph, names: list[str], values: bool = False) -> str:
-    """Return the graph as text, a line for each step, as PyTorch's ``.graph``.
-
-    :param values: show constants by their values.
-    """
+    """Return the graph as text, a line for each step, as PyTorch's ``.graph``; with ``values``, all constants."""
     called = _called(graph, names)
     inputs = ", ".join(f"%{called[v]} : {_kind(v)}" for v in [*graph.inputs, *(v for _, v in graph.captured)])
     lines = [f"graph({inputs}):"]
@@ -248,15 +228,13 @@ def _content(constant: Value, values: bool) -> str:
 
 
 def _kind(value: Value) -> str:
-    """Return dtype and shape."""
     return f"{dtypes.scalar_type(value.dtype)}({', '.join(map(str, value.shape))})"
 
 
 def listing_as_code(graph: FunctionGraph, name: str, names: list[str], is_module: bool) -> str:
     """Return the graph as Python, as PyTorch's ``.code``."""
     called = _called(graph, names)
-    numbers = {value: f"CONSTANTS.c{i}" for i, value in enumerate(graph.constants())}
-    called |= numbers
+    called |= {value: f"CONSTANTS.c{i}" for i, value in enumerate(graph.constants())}
     parameters = [f"{called[v]}: Tensor" for v in graph.inputs]
     if is_module:
         parameters.insert(0, "self")

@@ -88,11 +88,10 @@ class Specializer:
 
     def reduced(self, tree: ast.expr) -> ast.expr:
         """Return an expression in the space's names, with its known parts evaluated."""
-        if _binds(tree):
+        if isinstance(tree, (ast.GeneratorExp, ast.ListComp, ast.SetComp, ast.DictComp, ast.Lambda, ast.NamedExpr)):
             return self.folded(tree)
         if isinstance(tree, ast.IfExp):
-            test = self.reduced(tree.test)
-            known = self.static(test)
+            known = self.static(self.reduced(tree.test))
             if known is None:
                 return tree
             return self.reduced(tree.body if known[0] else tree.orelse)
@@ -118,8 +117,7 @@ class Specializer:
         match tree:
             case ast.Attribute(ast.Name(name), member) if isinstance(self.space.globals.get(name), types.ModuleType):
                 if name != "np":
-                    value = getattr(self.space.globals[name], member)
-                    return ast.Name(self.space.constant(value, member), ast.Load())
+                    return ast.Name(self.space.constant(getattr(self.space.globals[name], member), member), ast.Load())
             case ast.Attribute(ast.Name(name), "T") if name in self.transposed:
                 return ast.Name(self.transposed[name], ast.Load())
             case ast.Subscript(ast.Name(name), index) if isinstance(self.space.globals.get(name), np.ndarray):
@@ -201,16 +199,14 @@ class Specializer:
 
     def is_array(self, name: str) -> bool:
         """Return whether a name refers to an array, or a NumPy scalar."""
-        values = self.space.values
-        return isinstance(values.get(name, self.space.globals.get(name)), (np.ndarray, np.generic))
+        return isinstance(self.space.values.get(name, self.space.globals.get(name)), (np.ndarray, np.generic))
 
     def is_static(self, tree: ast.AST, bound: set[str]) -> bool:
         """Return whether an expression depends only on metadata."""
         static = functools.partial(self.is_static, bound=bound)
         match tree:
             case ast.Name(name):
-                is_known = name in self.space.globals and not self.is_array(name)
-                return is_known or name in bound or name in PURE.split()
+                return name in bound or name in PURE.split() or name in self.space.globals and not self.is_array(name)
             case ast.Attribute(ast.Name(name), attribute) if self.is_array(name) and name not in bound:
                 return attribute in METADATA
             case ast.Attribute(value, _):
@@ -239,8 +235,7 @@ class Specializer:
         match tree:
             case ast.Call(ast.Name("len" | "isinstance"), [ast.Name(name), *rest], []) if self.is_array(name):
                 return all(map(static, rest))
-        parts = [*tree.args, *(k.value for k in tree.keywords)]
-        return self.is_pure(tree.func, bound) and all(map(static, parts))
+        return self.is_pure(tree.func, bound) and all(map(static, [*tree.args, *(k.value for k in tree.keywords)]))
 
     def is_pure(self, function: ast.expr, bound: set[str]) -> bool:
         """Return whether a function of known values has a known value."""
@@ -264,8 +259,7 @@ class Specializer:
         """Return the result of a function of this package, after writing the lines that compute it."""
         tree = _source(function)
         scope = _Scope(self, function)
-        arguments = self.bound(function, tree, call)
-        for name, argument in arguments.items():
+        for name, argument in self.bound(function, tree, call).items():
             scope.names[name] = self.simple(argument)
         result = scope.run(tree.body)
         if result is None:
@@ -410,8 +404,7 @@ class _NamesInSpace(ast.NodeTransformer):
         if isinstance(node.value, ast.Name) and node.value.id not in self.scope.names:
             value = self.scope.function.__globals__.get(node.value.id)
             if isinstance(value, types.ModuleType) and value is not np:
-                member = getattr(value, node.attr)
-                return ast.Name(self.scope.to.space.constant(member, node.attr), ast.Load())
+                return ast.Name(self.scope.to.space.constant(getattr(value, node.attr), node.attr), ast.Load())
         self.generic_visit(node)
         return node
 
@@ -447,12 +440,7 @@ class _NamesInSpace(ast.NodeTransformer):
 
 @functools.cache
 def _source(function: Any) -> ast.FunctionDef:
-    """Return the definition of a function."""
     tree = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
     if not isinstance(tree, ast.FunctionDef) or tree.name != function.__name__ or function.__closure__:
         raise _NotInlined
     return tree
-
-
-def _binds(tree: ast.AST) -> bool:
-    return isinstance(tree, (ast.GeneratorExp, ast.ListComp, ast.SetComp, ast.DictComp, ast.Lambda, ast.NamedExpr))

@@ -33,10 +33,7 @@ class TracingCheckError(Exception):
 def record(
     function: Callable[..., Any], name: str, arguments: tuple[Any, ...], strict: bool
 ) -> tuple[FunctionGraph, Any, TraceRecorder]:
-    """Run a function, and record it.
-
-    :returns: the graph, the function's result, and the recorder.
-    """
+    """Run a function, and record it: return the graph, the function's result, and the recorder."""
     if dispatch_mode.is_on() or batched.levels() or current.get() is not None:
         raise TracingError(
             f"{name} cannot be traced inside of vmap, forward mode, another trace, or a mode that watches operations"
@@ -89,10 +86,7 @@ def _output(recorder: TraceRecorder, tensor: Tensor, outputs: list[Any]) -> Outp
 
 
 def _check_result(result: Any, strict: bool) -> None:
-    """Check that a function returned tensors.
-
-    :raises RuntimeError: the result is not made of tensors.
-    """
+    """Raise RuntimeError if the result of a function is not made of tensors."""
     if isinstance(result, Tensor):
         return
     kind = "list" if isinstance(result, list) else "dict" if isinstance(result, dict) else ""
@@ -114,11 +108,7 @@ def _check_result(result: Any, strict: bool) -> None:
 
 
 def _arguments(name: str, example: Any) -> Any:
-    """Return the example inputs as a tuple.
-
-    :raises RuntimeError: an input is not a tensor.
-    :raises TypeError: the inputs are neither a tensor nor a sequence.
-    """
+    """Return the example inputs as a tuple; raise TypeError if they are no sequence, RuntimeError if no tensors."""
     if isinstance(example, Tensor):
         example = (example,)
     elif not isinstance(example, Iterable):
@@ -139,21 +129,12 @@ def _arguments(name: str, example: Any) -> Any:
 
 
 def traced_graph(
-    function: Callable[..., Any],
-    name: str,
-    example_inputs: Any,
-    *,
-    check_trace: bool = True,
-    check_inputs: Any = None,
-    check_tolerance: float = 1e-5,
-    strict: bool = True,
-    keywords: bool = False,
-    parameters_of: Any = None,
-) -> TracedGraph:
+    function: Callable[..., Any], name: str, example_inputs: Any, *, check_trace: bool = True, check_inputs: Any = None,
+    check_tolerance: float = 1e-5, strict: bool = True, keywords: bool = False, parameters_of: Any = None,
+) -> TracedGraph:  # fmt: skip
     """Record a function and check the recording; see ``trace``."""
     if keywords:
-        bound = inspect.signature(function).bind(**example_inputs)
-        example_inputs = bound.args
+        example_inputs = inspect.signature(function).bind(**example_inputs).args
     arguments = _arguments(name, example_inputs)
     state = generator.default_generator.get_state()
     before = _copies(arguments)
@@ -167,8 +148,7 @@ def traced_graph(
         try:
             _check(traced, recorder, before, result, state, after, strict, check_tolerance)
             for other in check_inputs or ():
-                example = _arguments(name, other)
-                _check_again(traced, example, strict, check_tolerance)
+                _check_again(traced, _arguments(name, other), strict, check_tolerance)
         finally:
             for t, end in ends:
                 t._shared_array()[...] = end
@@ -221,15 +201,9 @@ def _restore(recorder: TraceRecorder) -> None:
 
 
 def _check(
-    traced: TracedGraph,
-    recorder: TraceRecorder,
-    before: Any,
-    result: Any,
-    state: Any,
-    after: Any,
-    strict: bool,
+    traced: TracedGraph, recorder: TraceRecorder, before: Any, result: Any, state: Any, after: Any, strict: bool,
     tolerance: float,
-) -> None:
+) -> None:  # fmt: skip
     """Run the traced and the original function on the example; warn or raise if they differ."""
     _restore(recorder)
     generator.default_generator.set_state(state)
@@ -252,14 +226,12 @@ def _check_again(traced: TracedGraph, arguments: Any, strict: bool, tolerance: f
         graph, result, recorder = record(traced.function, traced.name, _copies(arguments), strict)
     _restore(recorder)
     generator.default_generator.set_state(state)
-    same_inputs = [v.shape for v in graph.inputs] == [v.shape for v in traced.graph.inputs]
-    if same_inputs:
+    if [v.shape for v in graph.inputs] == [v.shape for v in traced.graph.inputs]:
         outputs = tree_flatten(traced.entry(tree_flatten(copies)[0]))[0]
         _warn_if_unlike(outputs, tree_flatten(result)[0], tolerance, "Python")
     first, second = listing(traced.graph, traced.signature.names, True), listing(graph, traced.signature.names, True)
     if first != second:
-        lines = difflib.ndiff(first.splitlines(True), second.splitlines(True))
-        difference = "".join(f"\t\t{line}" for line in lines)
+        difference = "".join(f"\t\t{line}" for line in difflib.ndiff(first.splitlines(True), second.splitlines(True)))
         raise TracingCheckError(
             f"Tracing failed sanity checks!\nERROR: Graphs differed across invocations!\n\tGraph diff:\n{difference}"
         )

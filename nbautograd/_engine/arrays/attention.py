@@ -50,10 +50,7 @@ def attention(query: Any, key: Any, value: Any, mask: Any, is_causal: bool, fact
 
 
 def _attend(q: Any, k: Any, v: Any, added: Any, factor: float, output: Any, powers: Any, sums: Any) -> None:
-    """Write the results of ``attention`` for some heads.
-
-    :param added: an array to add to the scores, or None.
-    """
+    """Write the results of ``attention`` for some heads; ``added`` is added to the scores, unless it is None."""
     scores = np.matmul(q * factor, k.swapaxes(2, 3))
     if added is not None:
         np.add(scores, added, scores)
@@ -85,10 +82,7 @@ def attention_back(
 
 
 def _attend_back(arrays: list[Any], factor: float, gradients: list[Any]) -> None:
-    """Write the gradients of some heads.
-
-    :param arrays: query, key, value, cotangent, output, powers and sums.
-    """
+    """Write the gradients of some heads."""
     q, k, v, cotangent, out, weights, total = arrays
     for_query, for_key, for_value = gradients
     slope = cotangent / total
@@ -129,10 +123,7 @@ def _causal(length: int, sources: int, dtype: Any) -> Any:
 
 
 def _for_heads(evaluate: Callable[[Tile], None], n: int, heads: int, size: int) -> None:
-    """Call ``evaluate`` for tiles of heads, in several threads.
-
-    :param size: the number of scores of a head.
-    """
+    """Call ``evaluate`` for tiles of heads, each of ``size`` scores, in several threads."""
     side = max(1, min(heads, TILE_SIZE // size))
     step = max(1, TILE_SIZE // (size * heads))
     tiles = [

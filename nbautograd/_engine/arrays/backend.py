@@ -15,27 +15,12 @@ import numpy as np
 
 from nbautograd._engine.arrays.device import TYPES, ask_current, device, get_default, set_default
 from nbautograd._engine.arrays.late_packages import late
-from nbautograd._engine.arrays.quiet import (
-    SILENT,
-    get_quiet,
-    quiet,
-    quietly,
-    run_quietly,
-    set_quiet,
-)
+from nbautograd._engine.arrays.quiet import SILENT, get_quiet, quiet, quietly, run_quietly, set_quiet
 from nbautograd.errors import CudaUnavailableError, DeviceError, OutOfMemoryError
 
 __all__ = [
-    "SILENT",
-    "Backend",
-    "get_quiet",
-    "quiet",
-    "quietly",
-    "register",
-    "run_quietly",
-    "set_quiet",
-    "thread_settings",
-]
+    "SILENT", "Backend", "get_quiet", "quiet", "quietly", "register", "run_quietly", "set_quiet", "thread_settings",
+]  # fmt: skip
 
 
 if TYPE_CHECKING:
@@ -142,10 +127,7 @@ class _CupyBackend:
         """Peak number of allocated bytes, by device."""
 
     def load(self) -> Any:
-        """Import and return CuPy.
-
-        :raises CudaUnavailableError: CuPy cannot be imported.
-        """
+        """Import and return CuPy; raise CudaUnavailableError if it cannot be imported."""
         if self._cupy is None:
             try:
                 import cupy  # type: ignore[import-not-found, unused-ignore]
@@ -161,10 +143,7 @@ class _CupyBackend:
         return self._cupy
 
     def start(self) -> Any:
-        """Return CuPy, after checking that at least one device is usable.
-
-        :raises CudaUnavailableError: something is missing; the message says what.
-        """
+        """Return CuPy if at least one device is usable; raise CudaUnavailableError, which says what is missing."""
         if self._forked:
             raise CudaUnavailableError(FORKED)
         if not self._count:
@@ -226,7 +205,6 @@ class _CupyBackend:
         return self._count > 0 and not self._forked
 
     def count(self) -> int:
-        """Return the number of devices."""
         self.start()
         return self._count
 
@@ -235,10 +213,7 @@ class _CupyBackend:
         return int(self._cupy.cuda.runtime.getDevice()) if self.started() else 0
 
     def check(self, index: int) -> None:
-        """Check that such a device exists.
-
-        :raises CudaUnavailableError: it does not exist.
-        """
+        """Raise CudaUnavailableError if there is no such device."""
         if not 0 <= index < self.count():
             raise CudaUnavailableError(
                 f"CUDA error: invalid device ordinal: cuda:{index} does not exist, only {self._count} CUDA "
@@ -254,8 +229,7 @@ class _CupyBackend:
         return cupy
 
     def fetch(self, array: Any) -> np.ndarray[Any, Any]:
-        result: np.ndarray[Any, Any] = array.get()
-        return result
+        return array.get()  # type: ignore[no-any-return]
 
     def place(self, array: Any) -> device:
         index = int(array.device.id)

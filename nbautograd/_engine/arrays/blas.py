@@ -35,8 +35,7 @@ def product(a: Any, b: Any) -> Any:
     [[3.0], [3.0]]
     """
     rows, inner = a.shape
-    columns = b.shape[1]
-    if rows * inner * columns <= MAX_UNPACKED or inner != len(b):
+    if rows * inner * b.shape[1] <= MAX_UNPACKED or inner != len(b):
         return a.dot(b)
     if (
         1 < rows <= MAX_ROWS

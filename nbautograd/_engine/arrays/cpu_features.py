@@ -15,8 +15,7 @@ def dispatched_features() -> list[str]:
 
 def has_kernels(*features: str) -> bool:
     """Return whether NumPy uses kernels for one of these features; pass the names of all its versions."""
-    in_use = {*_core.__cpu_baseline__, *dispatched_features()}
-    return not in_use.isdisjoint(features)
+    return not {*_core.__cpu_baseline__, *dispatched_features()}.isdisjoint(features)
 
 
 def features() -> dict[str, bool]:

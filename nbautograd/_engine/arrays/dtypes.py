@@ -76,21 +76,12 @@ class _Bfloat16(dtype):
 
 
 bool_ = dtype("bool", "bool", 0)
-uint8 = dtype("uint8", "uint8", 1)
-int8 = dtype("int8", "int8", 1)
-int16 = dtype("int16", "int16", 1)
-int32 = dtype("int32", "int32", 1)
-int64 = dtype("int64", "int64", 1)
-uint16 = dtype("uint16", "uint16", 1)
-uint32 = dtype("uint32", "uint32", 1)
-uint64 = dtype("uint64", "uint64", 1)
-float16 = dtype("float16", "float16", 2)
+int8, int16, int32, int64 = (dtype(name, name, 1) for name in ("int8", "int16", "int32", "int64"))
+uint8, uint16, uint32, uint64 = (dtype(name, name, 1) for name in ("uint8", "uint16", "uint32", "uint64"))
+float16, float32, float64 = (dtype(name, name, 2) for name in ("float16", "float32", "float64"))
+complex64, complex128 = (dtype(name, name, 3) for name in ("complex64", "complex128"))
 bfloat16 = _Bfloat16()
 _Bfloat16.__name__ = _Bfloat16.__qualname__ = "dtype"
-float32 = dtype("float32", "float32", 2)
-float64 = dtype("float64", "float64", 2)
-complex64 = dtype("complex64", "complex64", 3)
-complex128 = dtype("complex128", "complex128", 3)
 
 UNSIGNED = (uint16, uint32, uint64)
 """The dtypes that promote only with floating dtypes, as in PyTorch."""
@@ -101,34 +92,19 @@ ALL = (
 PYTHON_TYPES = {bool: bool_, int: int64, float: float64, complex: complex128}
 """Python types that are accepted as dtypes: ``zeros(2, dtype=int)``."""
 ALIASES = {
-    "half": float16,
-    "float": float32,
-    "double": float64,
-    "short": int16,
-    "int": int32,
-    "long": int64,
-    "cfloat": complex64,
-    "cdouble": complex128,
-}
+    "half": float16, "float": float32, "double": float64, "short": int16, "int": int32, "long": int64,
+    "cfloat": complex64, "cdouble": complex128,
+}  # fmt: skip
 FLOATS_32_64 = (float32.numpy, float64.numpy)
 HALVES = (float16, bfloat16)
 """The dtypes that are computed in float32 and rounded afterwards."""
 INEXACT = "fcV"
 """The kinds of NumPy dtypes that can carry gradients: floating, complex, and bfloat16 (a kind of its own, V)."""
 TENSOR_TYPES = {
-    "FloatTensor": float32,
-    "DoubleTensor": float64,
-    "HalfTensor": float16,
-    "BFloat16Tensor": bfloat16,
-    "ByteTensor": uint8,
-    "CharTensor": int8,
-    "ShortTensor": int16,
-    "IntTensor": int32,
-    "LongTensor": int64,
-    "BoolTensor": bool_,
-    "ComplexFloatTensor": complex64,
-    "ComplexDoubleTensor": complex128,
-}
+    "FloatTensor": float32, "DoubleTensor": float64, "HalfTensor": float16, "BFloat16Tensor": bfloat16,
+    "ByteTensor": uint8, "CharTensor": int8, "ShortTensor": int16, "IntTensor": int32, "LongTensor": int64,
+    "BoolTensor": bool_, "ComplexFloatTensor": complex64, "ComplexDoubleTensor": complex128,
+}  # fmt: skip
 """The names of PyTorch's tensor types."""
 C_TYPES = {
     "bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short int", "int32": "int",
@@ -170,10 +146,7 @@ def c_type(kind: dtype | np.dtype[Any]) -> str:
 
 
 def of(numpy_dtype: np.dtype[Any]) -> dtype:
-    """Return the dtype for a NumPy dtype.
-
-    :raises TypeError: no dtype matches (objects, strings, dates, float128, ...).
-    """
+    """Return the dtype for a NumPy dtype; raise TypeError if none matches (objects, strings, dates, float128, ...)."""
     ours = _BY_NUMPY.get(numpy_dtype) or _BY_NUMPY.get(numpy_dtype.newbyteorder("="))
     if ours is None and numpy_dtype.name == "bfloat16":
         ours = _BY_NUMPY[numpy_dtype] = bfloat16

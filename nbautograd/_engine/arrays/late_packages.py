@@ -31,10 +31,7 @@ def late(module: str) -> Any:
 
 
 def _fetch(package: str) -> None:
-    """Make Pyodide load a package while Python waits.
-
-    :raises ImportError: Python cannot wait here.
-    """
+    """Make Pyodide load a package while Python waits; raise ImportError if Python cannot wait here."""
     import pyodide_js  # type: ignore[import-not-found, unused-ignore]
     from pyodide.ffi import can_run_sync, run_sync  # type: ignore[import-not-found, unused-ignore]
 

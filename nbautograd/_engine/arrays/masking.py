@@ -147,7 +147,6 @@ def _masked(a: Any, mask: Any, out: Any) -> Any:
 
 
 def _copied(result: Any, out: Any) -> Any:
-    """Return the result, in ``out`` if given."""
     return result if out is None else np.positive(result, out)
 
 
@@ -161,5 +160,4 @@ def _maskable(a: Any, condition: Any) -> Any:
 
 
 def _zero(a: Any) -> Any:
-    """Return zero in the dtype of ``a``."""
     return np.zeros_like(a, shape=()) if a.__class__ is np.ndarray else np.zeros_like(a)

@@ -3,19 +3,9 @@
 from __future__ import annotations
 
 __all__ = [
-    "channels_last",
-    "channels_last_3d",
-    "contiguous_format",
-    "layout",
-    "memory_format",
-    "preserve_format",
-    "sparse_bsc",
-    "sparse_bsr",
-    "sparse_coo",
-    "sparse_csc",
-    "sparse_csr",
-    "strided",
-]
+    "channels_last", "channels_last_3d", "contiguous_format", "layout", "memory_format", "preserve_format",
+    "sparse_bsc", "sparse_bsr", "sparse_coo", "sparse_csc", "sparse_csr", "strided",
+]  # fmt: skip
 
 
 class _Named:
@@ -45,15 +35,9 @@ class memory_format(_Named):  # noqa: N801 - PyTorch's name
     __slots__ = ()
 
 
-strided = layout("strided")
-sparse_coo = layout("sparse_coo")
-sparse_csr = layout("sparse_csr")
-sparse_csc = layout("sparse_csc")
-sparse_bsr = layout("sparse_bsr")
-sparse_bsc = layout("sparse_bsc")
-contiguous_format = memory_format("contiguous_format")
-preserve_format = memory_format("preserve_format")
-channels_last = memory_format("channels_last")
-channels_last_3d = memory_format("channels_last_3d")
+strided, sparse_coo, sparse_csr = (layout(name) for name in ("strided", "sparse_coo", "sparse_csr"))
+sparse_csc, sparse_bsr, sparse_bsc = (layout(name) for name in ("sparse_csc", "sparse_bsr", "sparse_bsc"))
+contiguous_format, preserve_format = memory_format("contiguous_format"), memory_format("preserve_format")
+channels_last, channels_last_3d = memory_format("channels_last"), memory_format("channels_last_3d")
 
 layout.__module__ = memory_format.__module__ = "nbautograd"  # pickles refer to it by this name

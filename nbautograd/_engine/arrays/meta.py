@@ -64,9 +64,6 @@ class MetaArray:
 
     # What NumPy asks for.
 
-    def __array__(self, *args: Any, **kwargs: Any) -> Any:
-        raise NotImplementedError(NO_DATA)
-
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         return RULES["call_ufunc"](ufunc, method, inputs, kwargs)
 
@@ -118,10 +115,7 @@ class MetaArray:
     # Its elements: none.
 
     def item(self, *args: Any) -> Any:
-        """Raise: there is no value.
-
-        :raises RuntimeError: always.
-        """
+        """Raise RuntimeError: there is no value."""
         raise RuntimeError("Tensor.item() cannot be called on meta tensors")
 
     __complex__ = __index__ = item
@@ -132,19 +126,11 @@ class MetaArray:
     def __float__(self) -> float:
         return 0.0
 
-    def tolist(self) -> Any:
-        """Raise: there are no values.
-
-        :raises NotImplementedError: always.
-        """
+    def tolist(self, *args: Any, **kwargs: Any) -> Any:
+        """Raise NotImplementedError: there are no values."""
         raise NotImplementedError(NO_DATA)
 
-    def tobytes(self) -> Any:
-        """Raise: there are no bytes.
-
-        :raises NotImplementedError: always.
-        """
-        raise NotImplementedError(NO_DATA)
+    __array__ = tobytes = tolist
 
     def __bool__(self) -> bool:
         return self.truth
@@ -162,22 +148,6 @@ class MetaArray:
         RULES["check_write"](self, key, value)
 
     # What else bodies call.
-
-    def transpose(self, *axes: Any) -> Any:
-        """Return a view with its dimensions in another order."""
-        return MetaArray(self._v.transpose(*axes), self)
-
-    def swapaxes(self, first: int, second: int) -> Any:
-        """Return a view with two dimensions exchanged."""
-        return MetaArray(self._v.swapaxes(first, second), self)
-
-    def squeeze(self, axis: Any = None) -> Any:
-        """Return a view without dimensions of one element."""
-        return MetaArray(self._v.squeeze(axis), self)
-
-    def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-        """Return a view of the diagonal."""
-        return MetaArray(self._v.diagonal(offset, axis1, axis2), self)
 
     def view(self, dtype: Any = None) -> Any:
         """Return a view, by default of the same dtype."""
@@ -237,6 +207,18 @@ def shown(values: Any, dtype: Any = None) -> MetaArray:
     if kept is not None and kind.itemsize != array.itemsize:
         kept = tuple(s // array.itemsize * kind.itemsize for s in kept)
     return blank(array.shape, kind, kept)
+
+
+def _view_method(name: str) -> Callable[..., Any]:
+    def method(self: MetaArray, *args: Any, **kwargs: Any) -> Any:
+        return MetaArray(getattr(self._v, name)(*args, **kwargs), self)
+
+    method.__name__ = name
+    return method
+
+
+for _name in ("transpose", "swapaxes", "squeeze", "diagonal"):
+    setattr(MetaArray, _name, _view_method(_name))
 
 
 def _reduction_method(name: str) -> Callable[..., Any]:

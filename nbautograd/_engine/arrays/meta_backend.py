@@ -55,12 +55,10 @@ class _Namespace:
 
     @staticmethod
     def asarray(values: Any, dtype: Any = None, copy: Any = None) -> MetaArray:
-        """Return an array of the shape of values on the host."""
         return shown(values, dtype)
 
     @staticmethod
     def array(values: Any, dtype: Any = None, copy: Any = True) -> MetaArray:
-        """Return a new array of the shape of values on the host."""
         result = shown(values, dtype)
         return like(result, result.dtype, "K") if result is values else result
 
@@ -68,31 +66,26 @@ class _Namespace:
 
     @staticmethod
     def empty(shape: Any, dtype: Any = np.float64, order: str = "C") -> MetaArray:
-        """Return a new array."""
         return blank(shape, dtype)
 
     zeros = ones = empty
 
     @staticmethod
     def full(shape: Any, fill_value: Any, dtype: Any = None) -> MetaArray:
-        """Return a new array."""
         return blank(shape, np.asarray(fill_value).dtype if dtype is None else dtype)
 
     @staticmethod
     def eye(n: int, m: int | None = None, k: int = 0, dtype: Any = float) -> MetaArray:
-        """Return a new matrix."""
         return blank((n, n if m is None else m), dtype)
 
     tri = eye
 
     @staticmethod
     def identity(n: int, dtype: Any = float) -> MetaArray:
-        """Return a new square matrix."""
         return blank((n, n), dtype)
 
     @staticmethod
     def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None) -> MetaArray:
-        """Return a new array of one dimension."""
         return blank((num,), np.result_type(start, stop, np.float64) if dtype is None else dtype)
 
     def __getattr__(self, name: str) -> Any:
@@ -133,18 +126,12 @@ class MetaBackend:
     type = "meta"
 
     def module(self, place: device) -> Any:
-        """Return the namespace that makes arrays."""
         return NAMESPACE
 
     def fetch(self, array: Any) -> Any:
-        """Raise: there are no values.
-
-        :raises NotImplementedError: always.
-        """
         raise NotImplementedError(NO_DATA)
 
     def place(self, array: Any) -> device:
-        """Return the device."""
         return META
 
     def address(self, array: Any) -> int:
@@ -155,15 +142,12 @@ class MetaBackend:
         return int(first - start)
 
     def strided(self, array: Any, shape: Ints, strides: Ints, shift: int) -> Any:
-        """Return a view at these strides."""
         return strided(array, shape, strides, shift)
 
     def scipy(self, name: str) -> Any:
-        """Return what stands for a module of SciPy."""
         return Scipy(name)
 
     def kernels(self) -> Any:
-        """Return None: there is nothing to compute."""
         return None
 
 

@@ -255,10 +255,7 @@ def counted(function: Any, args: Any, kwargs: Any) -> Any:
 
 @rule("allclose array_equal array_equiv array2string array_repr array_str")
 def valued(function: Any, args: Any, kwargs: Any) -> Any:
-    """Raise: the answer depends on values.
-
-    :raises RuntimeError: always.
-    """
+    """Raise RuntimeError: the answer depends on values."""
     args[0].item()
 
 

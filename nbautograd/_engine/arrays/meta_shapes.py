@@ -74,10 +74,7 @@ def like(a: MetaArray, dtype: Any, order: str = "C") -> MetaArray:
 
 
 def broadcast(*values: Any) -> Ints:
-    """Return the common shape of operands.
-
-    :raises ValueError: they do not broadcast.
-    """
+    """Return the common shape of operands; raise ValueError if they do not broadcast."""
     shapes = [shape_of(value) for value in values]
     try:
         return np.broadcast_shapes(*shapes)
@@ -93,10 +90,7 @@ def run(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
 
 
 def small(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-    """Compute a function on arrays of the full shape.
-
-    :raises NotImplementedError: they are large.
-    """
+    """Compute a function on arrays of the full shape; raise NotImplementedError if they are large."""
 
     def filled(value: Any) -> Any:
         if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
@@ -165,10 +159,7 @@ def call_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: di
 
 
 def written(result: Any, out: Any) -> Any:
-    """Return ``out=`` if it is given.
-
-    :raises ValueError: the shape is another.
-    """
+    """Return ``out=`` if it is given; raise ValueError if its shape is another."""
     if out is None or isinstance(out, tuple) and all(o is None for o in out):
         return result
     pairs = zip(result, out, strict=True) if isinstance(out, tuple) else [(result, out)]
@@ -229,10 +220,7 @@ def named(function: Any, args: Any, kwargs: Any) -> dict[str, Any]:
 
 @rule("nonzero flatnonzero argwhere unique unique_values unique_counts unique_inverse histogram compress extract")
 def reject(function: Any, args: Any, kwargs: Any) -> Any:
-    """Raise: the shape depends on values.
-
-    :raises NotImplementedError: always.
-    """
+    """Raise NotImplementedError: the shape depends on values."""
     raise NotImplementedError(
         f"aten::{function.__name__}: attempted to run this operator with Meta tensors, but the shape of its result "
         "depends on values, which these do not have"
@@ -251,8 +239,7 @@ def reshaped(a: MetaArray, shape: Ints) -> MetaArray:
         shape = tuple(a.size // rest if n == -1 else n for n in shape)
     if math.prod(shape) != a.size:
         raise ValueError(f"cannot reshape array of size {a.size} into shape {shape}")
-    row_major = a._v.flags.c_contiguous
-    steps = bare(shape, a.dtype).strides if row_major else _steps(a.shape, a.strides, shape)
+    steps = bare(shape, a.dtype).strides if a._v.flags.c_contiguous else _steps(a.shape, a.strides, shape)
     return blank(shape, a.dtype) if steps is None else strided(a, shape, steps, 0)
 
 
@@ -286,8 +273,7 @@ def _steps(old: Ints, strides: Ints, shape: Ints) -> Ints | None:
 def strided(a: MetaArray, shape: Ints, strides: Ints, shift: int) -> MetaArray:
     """Return a view at these strides, in bytes, ``shift`` bytes after the first element."""
     as_strided = np.lib.stride_tricks.as_strided
-    start = as_strided(a._v, (2,), (shift,))[1:]
-    return MetaArray(as_strided(start, shape, strides), a)
+    return MetaArray(as_strided(as_strided(a._v, (2,), (shift,))[1:], shape, strides), a)
 
 
 # -- indexing --------------------------------------------------------------------------------------------------------
@@ -314,8 +300,7 @@ def item_of(a: MetaArray, key: Any) -> MetaArray:
     taken = _taken(found, missing, view.shape)
     inner = _joint_shape(found)
     rest = [n for d, n in enumerate(view.shape) if d not in taken]
-    together = taken == list(range(taken[0], taken[-1] + 1))
-    first = taken[0] if together else 0
+    first = taken[0] if taken == list(range(taken[0], taken[-1] + 1)) else 0
     return blank((*rest[:first], *inner, *rest[first:]), a.dtype)
 
 
@@ -367,10 +352,7 @@ def _without_masks(items: list[Any]) -> list[Any]:
 
 
 def check_write(a: MetaArray, key: Any, value: Any) -> None:
-    """Check that a value can be written at an index.
-
-    :raises ValueError: the shapes do not fit.
-    """
+    """Raise ValueError if the shape of a value does not fit an index."""
     items = key if isinstance(key, tuple) else (key,)
     if any(isinstance(item, MetaArray) and item.dtype.kind == "b" for item in items):
         return
@@ -382,10 +364,6 @@ def check_write(a: MetaArray, key: Any, value: Any) -> None:
 
 
 RULES.update(
-    call_function=call_function,
-    call_ufunc=call_ufunc,
-    check_write=check_write,
-    item_of=item_of,
-    like=like,
+    call_function=call_function, call_ufunc=call_ufunc, check_write=check_write, item_of=item_of, like=like,
     reshaped=reshaped,
-)
+)  # fmt: skip

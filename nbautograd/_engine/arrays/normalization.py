@@ -61,10 +61,7 @@ def _add_up(a: Any, b: Any, sums: Any, products: Any) -> None:
 
 
 def _is_near_zero(square: Any, variance: Any) -> bool:
-    """Return whether no mean is so large that its square hides the variance.
-
-    :param square: the means of squares.
-    """
+    """Return whether no mean is so large that its square hides the variance, given the means of squares."""
     return bool(np.count_nonzero(square <= MAX_SQUARE_RATIO * variance) == square.size)  # nan is not
 
 
@@ -148,10 +145,7 @@ def plane_norm(a: Any, shape: Shape, axis: int, weight: Any, bias: Any, eps: flo
 
 
 def _scale(source: Any, factors: Any, shifts: Any, out: Any) -> None:
-    """Write ``source * factors + shifts``.
-
-    :param source: None for the values in ``out``.
-    """
+    """Write ``source * factors + shifts``; without a source, of the values in ``out``."""
     if factors.shape[1] == 1 and source is not None:
         out[...] = 0 if shifts is None else shifts
         axpy_rows(factors[:, 0], source, out)
@@ -275,10 +269,7 @@ def row_norm_back(g: Any, a: Any, mean: Any, rstd: Any, weight: Any) -> tuple[An
 
 
 def _weighted_sums(weights: Any, a: Any, out: Any) -> None:
-    """Write ``weights.T @ a``: sum some rows at a time sequentially, and then their sums.
-
-    :param weights: some numbers for each row of ``a``, or a number.
-    """
+    """Write ``weights.T @ a``, with some weights per row: sum some rows sequentially, and then their sums."""
     rows = len(weights)
     if rows <= MAX_ROWS:
         weights.T.dot(a, out)

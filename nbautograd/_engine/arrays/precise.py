@@ -48,10 +48,7 @@ class Precise:
     __slots__ = ("__name__", "nin", "nout", "of_complex", "types", "ufunc", "wider")
 
     def __init__(
-        self,
-        ufunc: np.ufunc,
-        wider: dict[Any, np.dtype[Any]],
-        of_complex: Callable[[Any], Any] | None = None,
+        self, ufunc: np.ufunc, wider: dict[Any, np.dtype[Any]], of_complex: Callable[[Any], Any] | None = None
     ) -> None:
         self.__name__, self.nin, self.nout, self.types = ufunc.__name__, ufunc.nin, ufunc.nout, ufunc.types
         self.ufunc, self.wider, self.of_complex = ufunc, wider, of_complex

@@ -22,11 +22,6 @@ def address(array: np.ndarray[Any, Any]) -> int:
     return int(array.__array_interface__["data"][0])
 
 
-def bytes_at(low: int, count: int, owner: Any) -> np.ndarray[Any, Any]:
-    """Return ``count`` bytes of memory from the address ``low`` on, which ``owner`` keeps alive."""
-    return np.asarray(_Bytes(low, count, owner)) if count else np.empty(0, np.uint8)
-
-
 def span(array: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], int]:
     """Return the memory of an array's elements as an array of bytes, and the offset of the first element."""
     if not array.size:
@@ -34,7 +29,7 @@ def span(array: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], int]:
     steps = [(n - 1) * stride for n, stride in zip(array.shape, array.strides, strict=True)]
     below = -sum(step for step in steps if step < 0)
     count = below + sum(step for step in steps if step > 0) + array.itemsize
-    return bytes_at(address(array) - below, count, array), below
+    return np.asarray(_Bytes(address(array) - below, count, array)), below
 
 
 def deep_copy(array: Any, memo: dict[Any, Any]) -> Any:

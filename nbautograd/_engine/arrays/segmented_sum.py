@@ -62,10 +62,7 @@ _kernels: dict[Any, Any] = {}
 
 
 def source(char: str) -> str:
-    """Return the CUDA C++ for a dtype.
-
-    :param char: NumPy's type character, one of ``TYPES``.
-    """
+    """Return the CUDA C++ for a dtype, given by NumPy's type character, one of ``TYPES``."""
     element, total = TYPES[char]
     include = "#include <cupy/float16.cuh>" if char == "e" else ""
     return _SOURCE.format(include=include, element=element, sum=total)
@@ -104,10 +101,7 @@ def add_rows(library: Any, output: Any, index: Any, rows: Any) -> None:
 
 
 def add_at(library: Any, array: Any, key: Any, values: Any) -> None:
-    """Compute ``array[key] += values``; repeated indices accumulate.
-
-    :param library: the library that compiles kernels: CuPy.
-    """
+    """Compute ``array[key] += values`` by kernels of a library, CuPy; repeated indices accumulate."""
     index = key[0] if key.__class__ is tuple and key else key
     others = key[1:] if key.__class__ is tuple else ()
     whole = getattr(index, "ndim", 0) > 0 and index.dtype.kind in "iu" and all(item == slice(None) for item in others)

@@ -227,10 +227,7 @@ def ordered(shape: Ints, strides: Ints) -> Ints:
 
 
 def strides_for(a: Any, wanted: memory_format.memory_format | None, name: str) -> tuple[int, ...]:
-    """Return the strides of a copy of ``a`` in a memory format.
-
-    :raises RuntimeError: the format is for another number of dimensions.
-    """
+    """Return the strides of a copy of ``a`` in a memory format; raise RuntimeError for other numbers of dimensions."""
     if wanted is None or wanted is memory_format.preserve_format:
         return dense(a.shape, strides_of(a))
     if not isinstance(wanted, memory_format.memory_format):
@@ -311,11 +308,6 @@ def places(geometry: Geometry, like: Any) -> Any:
     """Return the memory location of each element, as indices on the device of ``like``."""
     positions = np.asarray(geometry.offset)
     for d, (n, s) in enumerate(zip(geometry.shape, geometry.strides, strict=True)):
-        rest = len(geometry.shape) - d - 1
-        positions = positions + (np.arange(n) * s).reshape((n,) + (1,) * rest)
+        positions = positions + (np.arange(n) * s).reshape((n,) + (1,) * (len(geometry.shape) - d - 1))
     positions = np.broadcast_to(positions, geometry.shape)
-    return (
-        positions
-        if isinstance(like, (np.ndarray, np.generic))
-        else backend.module(backend.device_of(like)).asarray(positions)
-    )
+    return backend.module(backend.device_of(like)).asarray(positions)

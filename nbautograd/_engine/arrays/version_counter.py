@@ -208,8 +208,7 @@ def changed_since(array: Any, time: int) -> bool:
     return history is not None and bool(history.times) and history.times[-1] > time
 
 
-# -- memory created in inference mode
-# -----------------------------------------------------------------------------------
+# -- memory created in inference mode ----------------------------------------------------------------------------------
 
 inferred: dict[int, Any] = {}
 """Weak references to the owners of memory created in inference mode, by their id."""

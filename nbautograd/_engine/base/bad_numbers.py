@@ -199,10 +199,7 @@ def plain(name: str) -> str:
 
 
 def way_to(nodes: Iterable[Any], place_of: Callable[[Any], Place | None]) -> tuple[tuple[str, Place | None], ...]:
-    """Return the way from a leaf to the first of these nodes or leaves: each operation's name, and its line.
-
-    :param place_of: gives a node's line.
-    """
+    """Return the way from a leaf to the first of these nodes or leaves: names, and lines given by ``place_of``."""
     steps: list[tuple[str, Place | None]] = []
     seen = set()
     node = next((each for each in nodes if each is not None), None)

@@ -59,8 +59,7 @@ def _pip() -> str:
     """Return the pip call that installs into this environment."""
     import shutil
 
-    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    if shell is not None:
+    if getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)() is not None:
         return "%pip"
     found, python = shutil.which("pip"), Path(sys.executable)
     return "pip" if found is not None and Path(found).parent == python.parent else f"{_quoted(_shown(python))} -m pip"

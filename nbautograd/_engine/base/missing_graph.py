@@ -135,13 +135,11 @@ class _Search:
         self.tensor, self.input_number = tensor, input_number
         frame = user_frame()
         self.call = running_call(frame)
-        scope = {} if frame is None else {**frame.f_globals, **frame.f_locals}
-        self.variables = {**scope, **(variables or {})}
-        code = None if frame is None else frame.f_code
+        known = {} if frame is None else {**frame.f_globals, **frame.f_locals}
+        self.variables = {**known, **(variables or {})}
+        filename, scope = ("", MODULE) if frame is None else (frame.f_code.co_filename, frame.f_code.co_qualname)
         position = self.call.position if self.call is not None else (0 if frame is None else frame.f_lineno, 10**6)
-        self.start = (
-            _Place("", position, MODULE) if code is None else _Place(code.co_filename, position, code.co_qualname)
-        )
+        self.start = _Place(filename, position, scope)
         self.name = self._name()
         self.read: list[tuple[str, Assignment]] = []
 

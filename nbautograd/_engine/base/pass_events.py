@@ -8,7 +8,9 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable
 from types import CodeType
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, get_args, runtime_checkable
+
+from nbautograd._names.docstrings import fill
 
 
 class Operand(NamedTuple):
@@ -20,8 +22,6 @@ class Operand(NamedTuple):
     :param shape: None for a Python number.
     :param dtype: such as ``float32``; None for a Python number.
     :param tensor: a weak reference to the passed tensor.
-    :returns: a named tuple of these.
-    :raises TypeError: a field is missing.
 
     >>> import nbautograd as nb
     >>> x = nb.tensor(3.0, requires_grad=True)
@@ -55,8 +55,6 @@ class ScopeEntry(NamedTuple):
 
     :param name, number: the name of the block, and the number of this entry, among all.
     :param module: a weak reference to the module whose call the block is, or None.
-    :returns: a named tuple of these.
-    :raises TypeError: a field is missing.
 
     >>> ScopeEntry("encoder", 1)
     ScopeEntry(name='encoder', number=1, module=None)
@@ -78,8 +76,6 @@ class Trace(NamedTuple):
     :param scope: the named blocks around the call, outermost first.
     :param code, instruction: the calling code, and the index of its instruction (for ``code.co_positions()``).
     :param version: the number of in-place writes to the result when it had this value; None if unknown.
-    :returns: a named tuple of these.
-    :raises TypeError: a field is missing.
 
     >>> import nbautograd as nb
     >>> x = nb.tensor(3.0, requires_grad=True)
@@ -101,10 +97,6 @@ class Trace(NamedTuple):
     code: CodeType | None = None
     instruction: int = -1
     version: int | None = None
-
-
-for _record in (Operand, ScopeEntry, Trace):
-    _record.__module__ = "nbautograd.protocol"  # where programs find them, and pickles too
 
 
 @runtime_checkable
@@ -155,15 +147,7 @@ class PassStarted(NamedTuple):
     :param roots: nodes, each with the number of an output.
     :param gradients: an array or a tensor for each root.
     :param retain_graph, create_graph: True if saved tensors are kept; True if the pass itself is recorded.
-    :returns: a named tuple of these.
-    :raises TypeError: a field is missing.
 
-    >>> import nbautograd as nb
-    >>> from nbautograd.protocol import observe
-    >>> x = nb.tensor(3.0, requires_grad=True)
-    >>> events = []
-    >>> with observe(events.append):
-    ...     (x * 2).backward()
     >>> [(len(event.roots), event.retain_graph) for event in events if isinstance(event, PassStarted)][0]
     (1, False)
     """
@@ -179,15 +163,7 @@ class NodeStarted(NamedTuple):
 
     :param node: the node.
     :param gradients: one for each output, or None.
-    :returns: a named tuple of these.
-    :raises TypeError: a field is missing.
 
-    >>> import nbautograd as nb
-    >>> from nbautograd.protocol import observe
-    >>> x = nb.tensor(3.0, requires_grad=True)
-    >>> events = []
-    >>> with observe(events.append):
-    ...     (x * 2).backward()
     >>> [event.node.name() for event in events if isinstance(event, NodeStarted)][0]
     'MulBackward0'
     """
@@ -205,12 +181,7 @@ class EdgeSent(NamedTuple):
     :param to, to_index: the target node, and the index of its output.
     :param gradient: the gradient sent.
     :param total: the sum so far, in the shape of that output.
-    :returns: a named tuple of these.
-    :raises TypeError: a field is missing.
 
-    >>> import nbautograd as nb
-    >>> from nbautograd.protocol import observe
-    >>> x = nb.tensor(3.0, requires_grad=True)
     >>> events = []
     >>> with observe(events.append):
     ...     (x * x).backward()
@@ -232,12 +203,7 @@ class HookCalled(NamedTuple):
     :param node: the node.
     :param kind: ``tensor``, ``pre`` or ``post``.
     :param before, after: the gradient, or the tuple of gradients, before and after the hook.
-    :returns: a named tuple of these.
-    :raises TypeError: a field is missing.
 
-    >>> import nbautograd as nb
-    >>> from nbautograd.protocol import observe
-    >>> x = nb.tensor(3.0, requires_grad=True)
     >>> handle = x.register_hook(lambda gradient: gradient * 10)
     >>> events = []
     >>> with observe(events.append):
@@ -259,15 +225,7 @@ class Accumulated(NamedTuple):
     :param before: ``.grad`` before, or None.
     :param incoming: the gradient that arrived.
     :param after: ``.grad`` after.
-    :returns: a named tuple of these.
-    :raises TypeError: a field is missing.
 
-    >>> import nbautograd as nb
-    >>> from nbautograd.protocol import observe
-    >>> x = nb.tensor(3.0, requires_grad=True)
-    >>> events = []
-    >>> with observe(events.append):
-    ...     (x * 2).backward()
     >>> [(event.before, float(event.after)) for event in events if isinstance(event, Accumulated)][0]
     (None, 2.0)
     """
@@ -284,12 +242,7 @@ class Captured(NamedTuple):
     :param node: the node.
     :param index: the index of its output.
     :param gradient: the gradient that arrived.
-    :returns: a named tuple of these.
-    :raises TypeError: a field is missing.
 
-    >>> import nbautograd as nb
-    >>> from nbautograd.protocol import observe
-    >>> x = nb.tensor(3.0, requires_grad=True)
     >>> events = []
     >>> with observe(events.append):
     ...     gradients = nb.autograd.grad(x * 2, x)
@@ -307,12 +260,7 @@ class NodeFinished(NamedTuple):
 
     :param node: the node.
     :param freed: True if its saved tensors have just been dropped.
-    :returns: a named tuple of these.
-    :raises TypeError: a field is missing.
 
-    >>> import nbautograd as nb
-    >>> from nbautograd.protocol import observe
-    >>> x = nb.tensor(3.0, requires_grad=True)
     >>> events = []
     >>> with observe(events.append):
     ...     (x * x).backward()
@@ -328,15 +276,7 @@ class PassFinished(NamedTuple):
     """The pass is over; ``error`` is the exception that ended it early, or None.
 
     :param error: the exception, or None.
-    :returns: a named tuple of these.
-    :raises TypeError: a field is missing.
 
-    >>> import nbautograd as nb
-    >>> from nbautograd.protocol import observe
-    >>> x = nb.tensor(3.0, requires_grad=True)
-    >>> events = []
-    >>> with observe(events.append):
-    ...     (x * 2).backward()
     >>> [event.error is None for event in events if isinstance(event, PassFinished)][0]
     True
     """
@@ -347,3 +287,22 @@ class PassFinished(NamedTuple):
 Event = (
     PassStarted | NodeStarted | EdgeSent | HookCalled | Accumulated | Captured | NodeFinished | PassFinished
 )  #: any of the records above
+
+
+_GIVEN = """>>> import nbautograd as nb
+>>> from nbautograd.protocol import observe
+>>> x = nb.tensor(3.0, requires_grad=True)
+"""
+_PASS = """>>> events = []
+>>> with observe(events.append):
+...     (x * 2).backward()
+"""
+for _record in (Operand, ScopeEntry, Trace):
+    _record.__module__ = "nbautograd.protocol"  # where programs find them, and pickles too
+for _record in (Operand, ScopeEntry, Trace, *get_args(Event)):
+    _text, _prompt, _example = (_record.__doc__ or "").partition(">>> ")
+    if _prompt and _record in get_args(Event):  # no prompt with python -OO
+        _prompt = f"{_GIVEN}{_PASS * _example.startswith('[')}>>> ".replace("\n", "\n" + _text.rpartition("\n")[2])
+    if _prompt:
+        _doc = _text + _prompt + _example
+        _record.__doc__ = fill(_doc, (), {}, "a named tuple of these.", [("TypeError", "a field is missing")])

@@ -53,8 +53,7 @@ def with_argument_errors(function: F) -> F:
 _NAMES = """
     avg_pool1d avg_pool2d avg_pool3d bilinear channel_shuffle conv1d conv2d conv3d conv_transpose1d conv_transpose2d
     conv_transpose3d cosine_similarity gelu hardshrink linear logsigmoid one_hot pairwise_distance pixel_shuffle
-    pixel_unshuffle prelu scaled_dot_product_attention softplus softshrink
-"""
+    pixel_unshuffle prelu scaled_dot_product_attention softplus softshrink"""
 OPERATIONS = frozenset(_NAMES.split())
 """The functions of networks that are operations in PyTorch, not functions in Python."""
 CALL_ERRORS = (AttributeError, *errors.CAUGHT)
@@ -79,20 +78,10 @@ def answer_error(error: Exception, public: Any, function: Callable[..., Any], ar
 
 
 AT_SIGHT: dict[str, tuple[type, ...]] = {
-    "bool": (bool,),
-    "str": (str,),
-    "int": (int,),
-    "Int": (int,),
-    "float": (float, int),
-    "Number": (float, int),
-    "Number | Tensor": (float, int, Tensor),
-    "Ints": (int,),
-    "Dims": (int, type(None)),
-    "Dims | bool": (int, type(None)),
-    "Int | Tensor": (),
-    "Sequence[int]": (),
-    "dtypes.dtype": (),
-}
+    "bool": (bool,), "str": (str,), "int": (int,), "Int": (int,), "float": (float, int), "Number": (float, int),
+    "Number | Tensor": (float, int, Tensor), "Ints": (int,), "Dims": (int, type(None)),
+    "Dims | bool": (int, type(None)), "Int | Tensor": (), "Sequence[int]": (), "dtypes.dtype": (),
+}  # fmt: skip
 """For an annotation: the classes of which a value needs no further look."""
 
 
@@ -188,8 +177,7 @@ def refuse_or_offer(op: OpSchema, values: tuple[Any, ...], args: tuple[Any, ...]
     if overloaded(values):
         return _offered(op, values, args, kwargs)
     if op.name in OF_TWO_NUMBERS and all(isinstance(value, (int, float, complex, np.number)) for value in values):
-        first = np.array(values[0], dtypes.of_number(values[0]).numpy)
-        return op.function(wrap(first), *args[1:], **kwargs)
+        return op.function(wrap(np.array(values[0], dtypes.of_number(values[0]).numpy)), *args[1:], **kwargs)
     return _bad_argument(op, values)
 
 

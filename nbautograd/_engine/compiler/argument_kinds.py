@@ -245,6 +245,5 @@ def _orders(op: OpSchema) -> set[str]:
 
 
 def _described(order: str, op: OpSchema) -> str:
-    """Return the parameters in a former order."""
     tensors, numbers = iter(op.tensors), iter(op.former)
     return ", ".join(f"Tensor {next(tensors)}" if kind == "T" else f"Number {next(numbers)}" for kind in order)

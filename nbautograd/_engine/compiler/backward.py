@@ -130,9 +130,7 @@ class VjpWriter:
         self.grads = {name: f"grad_{name}" for name in op.inputs}
 
     def lines(self) -> list[str]:
-        """Return the whole function: load the saved values, a line per formula, undo broadcasting, free the saved
-        values.
-        """
+        """Return the whole function: load saved values, a line per formula, undo broadcasting, free saved values."""
         name = "vjp_graph" if self.recorded else "vjp"
         body = [*self.load(), *self.compute(), *self.unbroadcast(), *self.release(), self.result()]
         return [f"def {name}(node, g, retain_graph, needed):", *elementwise.indented(body)]
@@ -351,9 +349,7 @@ def _tensors_in(saved: list[str], op: OpSchema) -> list[str]:
 
 
 def _pytorchs_order(what: str) -> tuple[bool, str]:
-    """Return the key by which PyTorch sorts saved values, and shows them to hooks: results last, ``input`` as
-    ``self``.
-    """
+    """Return the key by which PyTorch sorts saved values, and shows them: results last, ``input`` as ``self``."""
     return what.startswith("result"), "self" if what == "input" else what
 
 
@@ -377,24 +373,12 @@ def _vocabulary(op: OpSchema, recorded: bool) -> dict[str, Any]:
     for name, other in OPS.items():
         scope[name] = other.function if recorded else other.body
     scope.update(
-        CONSTANTS=elementwise.CONSTANTS,
-        FREED=FREED,
-        MULTIPLE=MULTIPLE,
-        compute=compute,
-        is_on_device=is_on_device,
-        materialize=materialize,
-        ndarray=np.ndarray,
-        np=np,
-        reusable=reusable,
-        scale_where_not=scale_where_not,
+        CONSTANTS=elementwise.CONSTANTS, FREED=FREED, MULTIPLE=MULTIPLE, compute=compute, is_on_device=is_on_device,
+        materialize=materialize, ndarray=np.ndarray, np=np, reusable=reusable, scale_where_not=scale_where_not,
         unbroadcast=unbroadcast_recorded if recorded else unbroadcast,
-        upcast_half=upcast_half_recorded if recorded else upcast_half,
-        wrap=wrap,
-        wrap_output=_wrap_output,
-        wrap_saved=_wrap_saved,
-        zero_where=zero_where,
-        zero_where_not=zero_where_not,
-    )
+        upcast_half=upcast_half_recorded if recorded else upcast_half, wrap=wrap, wrap_output=_wrap_output,
+        wrap_saved=_wrap_saved, zero_where=zero_where, zero_where_not=zero_where_not,
+    )  # fmt: skip
     return scope
 
 

@@ -23,16 +23,9 @@ from nbautograd._engine.compiler.expressions import specialized
 from nbautograd._engine.compiler.source import rewritten
 
 UFUNCS: dict[type[ast.AST], str] = {
-    ast.Add: "add",
-    ast.Sub: "subtract",
-    ast.Mult: "multiply",
-    ast.Div: "true_divide",
-    ast.USub: "negative",
-    ast.Lt: "less",
-    ast.LtE: "less_equal",
-    ast.Gt: "greater",
-    ast.GtE: "greater_equal",
-}
+    ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.Div: "true_divide", ast.USub: "negative",
+    ast.Lt: "less", ast.LtE: "less_equal", ast.Gt: "greater", ast.GtE: "greater_equal",
+}  # fmt: skip
 """The ufunc of an operator."""
 ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div)
 PROMOTING = ("power", "float_power", "ldexp")
@@ -207,8 +200,7 @@ def operators_as_ufuncs(tree: ast.expr, arrays: Container[str], full: Container[
     >>> ast.unparse(operators_as_ufuncs(tree, {"g", "result"}, {"g", "result"})).replace("temporary", "t")
     'np.multiply(g, (t := np.subtract(k0, (t := np.multiply(result, result)), t)), t)'
     """
-    changed: ast.expr = _NestedUfuncs(arrays, full).visit(tree)
-    return changed
+    return _NestedUfuncs(arrays, full).visit(tree)  # type: ignore[no-any-return]
 
 
 class _NestedUfuncs(ast.NodeTransformer):

@@ -100,8 +100,7 @@ def inlined(tree: ast.expr, scope: dict[str, Any], helpers: bool = False) -> ast
     :param scope: the meaning of names in the formula; that of names in the bodies is added.
     :param helpers: likewise for derivative helpers, whose assignments become ``(name := expression)``.
     """
-    changed: ast.expr = _Inliner(scope, helpers).visit(tree)
-    return changed
+    return _Inliner(scope, helpers).visit(tree)  # type: ignore[no-any-return]
 
 
 def in_full(formula: str) -> str:
@@ -119,8 +118,7 @@ def in_full(formula: str) -> str:
             expression = expression_of(op.body)
             calculates = (ast.BinOp, ast.Name, ast.Constant, ast.operator, ast.expr_context)
             if isinstance(expression, ast.BinOp) and all(isinstance(part, calculates) for part in ast.walk(expression)):
-                values = dict(zip(op.positional, arguments, strict=True))
-                return ast.unparse(substituted(expression, values))
+                return ast.unparse(substituted(expression, dict(zip(op.positional, arguments, strict=True))))
     return formula
 
 
@@ -142,9 +140,7 @@ class _Inliner(ast.NodeTransformer):
         return self._body(op, node) or node
 
     def _body(self, op: OpSchema, call: ast.Call) -> ast.expr | None:
-        """Return the body with the arguments inserted; None if it is no expression, or would compute an
-        argument twice.
-        """
+        """Return the body with the arguments inserted; None if it is no expression, or has an argument twice."""
         expression = expression_of(op.body)
         if expression is None or op.rest or op.keywords or call.keywords or len(call.args) != len(op.positional):
             return None  # the defaults of others are not looked for
@@ -171,9 +167,7 @@ class _Inliner(ast.NodeTransformer):
     def _in_place(
         self, tree: ast.expr, values: dict[str, ast.expr], body: Callable[..., Any], prefix: str
     ) -> ast.expr | None:
-        """Return a function's expression with values for its parameters; other names keep the meaning they have
-        there.
-        """
+        """Return a function's expression with values for its parameters; other names keep their meaning."""
         if computes_twice(tree, values):
             return None
         for name in {part.id for part in ast.walk(tree) if isinstance(part, ast.Name)} - set(values):

@@ -65,5 +65,4 @@ def _holds(test: ast.expr) -> bool | None:
 
 
 def _value(tree: ast.expr) -> Any:
-    """Return the value of constants."""
     return evaluated(ast.unparse(tree), {"__builtins__": {}}, {})

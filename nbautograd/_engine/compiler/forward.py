@@ -102,8 +102,7 @@ class ForwardWriter:
         op = self.op
         if self.fixed is not None:
             return ", ".join(op.tensors)
-        defaults = len(op.body.__defaults__ or ())
-        first_default = len(op.positional) - defaults
+        first_default = len(op.positional) - len(op.body.__defaults__ or ())
         parts = [name + ("=None" if i >= first_default else "") for i, name in enumerate(op.positional)]
         if op.required_dim:  # later parameters also get a default; a missing one is reported on use
             for i in range(op.positional.index("dim"), first_default):
@@ -300,9 +299,7 @@ class ForwardWriter:
     # -- computing the result ------------------------------------------------------------------------------------------
 
     def compute(self) -> list[str]:
-        """Write lines that compute ``result_array``: tile by tile if it is large and the body can be lowered to
-        ufuncs.
-        """
+        """Write lines that compute ``result_array``: tile by tile if it is large and the body lowers to ufuncs."""
         op = self.op
         tree = expression_of(op.body)
         if tree is not None:
@@ -331,8 +328,7 @@ class ForwardWriter:
             tree = parsed(f"body({op.passed(self.arrays)})")
         numbers: dict[str, float] = {}
         if op.kind == POINTWISE and not self.half:
-            sure = {self.first_array, *map(array_name, op.formula_arrays)}
-            tree = constants_as_arrays(tree, sure, numbers)
+            tree = constants_as_arrays(tree, {self.first_array, *map(array_name, op.formula_arrays)}, numbers)
         expression = ast.unparse(tree)
         loads = [constant(name, value, self.first_array) for name, value in numbers.items()]
         if op.kind == VIEW:

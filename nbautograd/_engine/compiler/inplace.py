@@ -26,10 +26,7 @@ from nbautograd.errors import DtypeError
 
 
 def make_inplace_method(name: str, function: Callable[..., Tensor], op: OpSchema | None = None) -> Any:
-    """Return the method ``name`` that writes the result of ``function`` into its tensor.
-
-    :param op: the declaration of ``function`` if it may compute directly into the tensor.
-    """
+    """Return the method that writes the result of ``function`` into its tensor: directly, if its ``op`` is given."""
     code = OUT_OF_PLACE if op is None or "f" not in op.accepts else _first_call.__code__
     scope = {"__name__": function.__module__, "__builtins__": __builtins__}
     method: Any = types.FunctionType(code, scope, name)
@@ -43,10 +40,7 @@ def make_inplace_method(name: str, function: Callable[..., Tensor], op: OpSchema
 
 
 def scan_in_place(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """Return a scan that computes in the dtype of its tensor, for its in-place method.
-
-    It raises a RuntimeError for ``dtype=`` of another dtype.
-    """
+    """Return a scan, for its in-place method, that computes in its tensor's dtype; it raises for another ``dtype=``."""
 
     def scanned(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         dtype = dtypes.as_dtype(kwargs.pop("dtype", None)) or input.dtype
@@ -93,8 +87,7 @@ def _lines(op: OpSchema, computing: list[str]) -> list[str]:
     """Return the whole method, around the lines that compute into the tensor's own array."""
     name, (first, *others) = op.name + "_", op.tensors
     target = array_name(first)
-    optional = len(op.body.__defaults__ or ())
-    required = len(op.positional) - optional
+    required = len(op.positional) - len(op.body.__defaults__ or ())
     former = FORMER[: len(op.former)]
     parts = [*op.positional[:required], *(f"{option}=None" for option in (*op.positional[required:], *former))]
     parts += ["*", *(f"{option}=None" for option in op.keywords)] if op.keywords else []

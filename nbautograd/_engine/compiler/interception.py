@@ -36,10 +36,7 @@ def _detour(free: int) -> CodeType:
 
 
 def intercept(function: Any, handler: Handler, kind: int = TRACE, owner: Interceptions | None = None) -> None:
-    """Call ``handler(plain, args, kwargs)`` instead of ``function`` until ``release``.
-
-    :param owner: what switches the handler off.
-    """
+    """Call ``handler(plain, args, kwargs)`` instead of ``function`` until ``release``, or until its owner is off."""
     exchange = exchange_of(function)
     if exchange.detour is None:
         exchange.detour = _detour(len(function.__code__.co_freevars))

@@ -72,27 +72,10 @@ from nbautograd._engine.fusion.kernel import ElementwiseKernel
 from nbautograd._names import docstrings
 
 __all__ = [
-    "NATIVE",
-    "OPS",
-    "PLAIN",
-    "POINTWISE",
-    "UNSUPPORTED",
-    "UPCAST",
-    "VIEW",
-    "CompiledOp",
-    "alias",
-    "broadcast_shapes",
-    "check_option",
-    "composite",
-    "derivative_helper",
-    "elementwise",
-    "make_inplace_method",
-    "no_method",
-    "op",
-    "scan_in_place",
-    "with_argument_errors",
-    "with_numpy_names",
-]
+    "NATIVE", "OPS", "PLAIN", "POINTWISE", "UNSUPPORTED", "UPCAST", "VIEW", "CompiledOp", "alias", "broadcast_shapes",
+    "check_option", "composite", "derivative_helper", "elementwise", "make_inplace_method", "no_method", "op",
+    "scan_in_place", "with_argument_errors", "with_numpy_names",
+]  # fmt: skip
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -133,9 +116,7 @@ class CompiledOp(OpSchema, Exchange):
 
     @property
     def temporary_view(self) -> Any:
-        """A variant for temporary views: used once inside a formula, never returned to the user; no view is
-        recorded.
-        """
+        """A variant for temporary views: used once inside a formula, never returned; no view is recorded."""
         if self._temporary_view is None:
             self._temporary_view = _stub(self)
             if self.compiled:
@@ -161,9 +142,7 @@ class CompiledOp(OpSchema, Exchange):
         return code
 
     def _other(self, kind: str) -> Callable[..., Any]:
-        """Return a function, compiled on first use: ``half`` for float16 and bfloat16, which computes in float32, or
-        ``device`` for arrays on a device with its own kernels.
-        """
+        """Return a function, compiled on first use: ``half`` computes in float32, ``device`` by its own kernels."""
         traced = tracing.is_on()
         function = self._others.get((traced, kind))
         if function is None:
@@ -227,25 +206,11 @@ class CompiledOp(OpSchema, Exchange):
 
 
 def op(
-    *,
-    node: str | None = None,
-    symbol: str = "",
-    kind: str = PLAIN,
-    operators: str = "",
-    method: bool = True,
-    inplace_method: bool | None = None,
-    floating: bool = False,
-    accepts: str = "bifc",
-    accepts_each: str = "bifc",
-    many: bool = False,
-    out: bool | None = None,
-    into: str | None = None,
-    name: str | None = None,
-    half: str = UPCAST,
-    former: str = "",
-    real_only: bool = False,
-    **formulas: str,
-) -> Callable[[F], F]:
+    *, node: str | None = None, symbol: str = "", kind: str = PLAIN, operators: str = "", method: bool = True,
+    inplace_method: bool | None = None, floating: bool = False, accepts: str = "bifc", accepts_each: str = "bifc",
+    many: bool = False, out: bool | None = None, into: str | None = None, name: str | None = None, half: str = UPCAST,
+    former: str = "", real_only: bool = False, **formulas: str,
+) -> Callable[[F], F]:  # fmt: skip
     """Declare an operation by its body over arrays.
 
     Parameters annotated ``Tensor`` arrive in the body as arrays; ``Tensor | Number`` also accepts a number, ``Tensor |
@@ -275,20 +240,10 @@ def op(
     """
     pointwise = kind == POINTWISE
     options = {
-        "node": node,
-        "symbol": symbol,
-        "kind": kind,
-        "floating": floating,
-        "accepts": accepts,
-        "accepts_each": accepts_each,
-        "many": many,
-        "out": pointwise if out is None else out,
-        "into": into,
-        "name": name,
-        "half": half,
-        "former": former,
-        "real_only": real_only,
-    }
+        "node": node, "symbol": symbol, "kind": kind, "floating": floating, "accepts": accepts,
+        "accepts_each": accepts_each, "many": many, "out": pointwise if out is None else out, "into": into,
+        "name": name, "half": half, "former": former, "real_only": real_only,
+    }  # fmt: skip
 
     def declare(body: F) -> F:
         declaration = CompiledOp(body, options, formulas)
@@ -328,14 +283,9 @@ no_method = functools.partial(op, method=False, inplace_method=False)
 
 
 def composite(
-    *,
-    operators: str = "",
-    method: bool = True,
-    inplace_method: bool = False,
-    out: bool = False,
-    names: str = "",
+    *, operators: str = "", method: bool = True, inplace_method: bool = False, out: bool = False, names: str = "",
     keeps: bool = False,
-) -> Callable[[F], F]:
+) -> Callable[[F], F]:  # fmt: skip
     """Declare a function written in terms of other operations; it needs no formulas of its own.
 
     :param out: give it the keyword ``out=``: a tensor, or several for several results.
@@ -399,8 +349,7 @@ def _with_keywords(
                     if takes_dtype:
                         rules.check_out(name, target, ())
                         kwargs["dtype"] = rules.of_result(name, kwargs.get("dtype"), target)
-                    result = rules.computed(name, target, public, args, kwargs, False)
-                    return inplace.resize_into(target, result, name)
+                    return inplace.resize_into(target, rules.computed(name, target, public, args, kwargs, False), name)
             elif len(args) > first_option:
                 args = check_options(function, options, args, kwargs)
             return function(*args, **kwargs)

@@ -22,9 +22,7 @@ _constants: dict[Any, Any] = {}
 
 
 def number_like(value: Any, cls: type, array: Any) -> Any:
-    """Return a Python number as a cached 0-d array or scalar of the other operand's dtype; None if that needs
-    promotion.
-    """
+    """Return a number as a cached 0-d array or scalar of the other's dtype; None if that needs promotion."""
     if value.__class__ is not float and value.__class__ is not int:
         return None
     key = (value or repr(value), array.dtype.char if cls is np.ndarray else cls)  # 0.0 equals -0.0
@@ -73,10 +71,7 @@ def unbroadcast_spec(first: tuple[int, ...], second: tuple[int, ...], dtype: np.
 
 @functools.lru_cache(maxsize=1024)
 def broadcast_shapes(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the shape that both broadcast to.
-
-    :raises ShapeError: they do not broadcast.
-    """
+    """Return the shape that both broadcast to; raise ShapeError if they do not."""
     n = max(len(a), len(b))
     left, right = (1,) * (n - len(a)) + a, (1,) * (n - len(b)) + b
     shape = [1] * n
@@ -235,10 +230,7 @@ class OnDevice(Exception):  # noqa: N818 - no error either
 
 
 def promote_on_device(op: OpSchema, values: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Promote like ``promote`` for kernels of a device, which compute half precision in float32 themselves.
-
-    :raises UnsupportedDtypeError: the operation is not defined for the dtype.
-    """
+    """Promote like ``promote`` for kernels of a device, which compute half precision in float32 themselves."""
     arrays, kinds, device = _operands(op, values)
     try:
         result = _result_dtype(op, kinds)
@@ -299,10 +291,7 @@ ONE_DTYPE = (
 
 
 def widen_all(op: OpSchema, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return half-precision arrays in float32; how to undo that for gradients; and the dtype to round to.
-
-    :raises DtypeError: the operation needs operands of one dtype.
-    """
+    """Return half-precision arrays in float32; how to undo that for gradients; and the dtype to round to."""
     inexact = [a for a in arrays if hasattr(a, "dtype") and a.dtype.kind in dtypes.INEXACT]
     given = [a.dtype for a in inexact]
     if op.name in ONE_DTYPE:

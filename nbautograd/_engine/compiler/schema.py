@@ -36,8 +36,7 @@ NUMPY_OPERANDS = {"x": "input", "a": "input", "x1": "input", "x2": "other"}
 
 _RESERVED = """
     alike g needed unrecorded node node_class output outputs part position result result_array retain_graph input_meta
-    dtype_of_all rounded_dtype old_errstate temporary
-"""
+    dtype_of_all rounded_dtype old_errstate temporary"""
 RESERVED = frozenset(_RESERVED.split())
 """Names used by generated code, which no option of an operation may have."""
 METADATA = ("shape", "dtype", "ndim", "strides")
@@ -81,8 +80,7 @@ class OpSchema:
         self.kernels: dict[str, Any] = {}  # kernels for large arrays, by expression
         self._half: str = options["half"]
 
-    # -- parameters, read from the body on first use, so that declaring costs next to nothing
-    # ----------------------------
+    # -- parameters, read from the body on first use, so that declaring costs next to nothing --------------------------
 
     positional: tuple[str, ...]
     keywords: tuple[str, ...]

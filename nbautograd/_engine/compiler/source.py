@@ -144,5 +144,4 @@ def compiled(source: str, filename: str, name: str) -> types.CodeType:
     linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
     namespace: dict[str, Any] = {}
     exec(compile(source, filename, "exec"), {}, namespace)
-    code: types.CodeType = namespace[name].__code__
-    return code
+    return namespace[name].__code__  # type: ignore[no-any-return]

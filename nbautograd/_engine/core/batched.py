@@ -57,6 +57,7 @@ class BatchLevel(Interpreter):
 
 _stack: ContextVar[tuple[BatchLevel, ...]] = ContextVar("vmap_levels", default=())
 levels = _stack.get
+"""Returns the active levels, outermost first."""
 _in_transform: ContextVar[bool] = ContextVar("in_transform", default=False)
 in_transform = _in_transform.get
 
@@ -69,9 +70,6 @@ def transforming() -> Iterator[None]:
         yield
     finally:
         _in_transform.reset(token)
-
-
-"""The active levels, outermost first."""
 
 
 class without_level:  # noqa: N801 - a context manager, used in lower case
@@ -167,10 +165,7 @@ def _no_elements(self: Any, *args: Any, **kwargs: Any) -> NoReturn:
 
 
 def refuse_dynamic(name: str, input: Any) -> None:
-    """Raise for a batched tensor in an operation whose result has a data-dependent shape.
-
-    :raises RuntimeError: ``input`` is a batched tensor.
-    """
+    """Raise ElementsError for a batched tensor in an operation whose result has a data-dependent shape."""
     if input.__class__ is BatchedTensor:
         raise ElementsError(
             "vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over "
@@ -215,8 +210,7 @@ class BatchedTensor(Tensor):
     def _a(self) -> Any:
         whole = self.value._a
         if not isinstance(whole, np.ndarray) or not whole.shape[self.bdim]:  # on another device, or no samples
-            shape = whole.shape[: self.bdim] + whole.shape[self.bdim + 1 :]
-            whole = np.broadcast_to(np.zeros((), whole.dtype), shape)
+            whole = np.broadcast_to(np.zeros((), whole.dtype), whole.shape[: self.bdim] + whole.shape[self.bdim + 1 :])
         else:
             whole = whole[(slice(None),) * self.bdim + (0, ...)]
         sample = whole.view(SampleArray)
@@ -244,10 +238,7 @@ class BatchedTensor(Tensor):
         return self.value.device
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
-        """Raise: not supported inside ``vmap``.
-
-        :raises RuntimeError: always.
-        """
+        """Raise AutogradError: not supported inside ``vmap``."""
         raise AutogradError(
             "You are attempting to call Tensor.requires_grad_() (or perhaps using torch.autograd.functional.* APIs) "
             "inside of a function being transformed by a functorch transform. This is unsupported, please attempt to "
@@ -266,10 +257,7 @@ class BatchedTensor(Tensor):
             self.requires_grad_(value)
 
     def backward(self, *args: Any, **kwargs: Any) -> None:
-        """Raise: not supported inside ``vmap``.
-
-        :raises RuntimeError: always.
-        """
+        """Raise AutogradError: not supported inside ``vmap``."""
         raise AutogradError(
             "backward() called inside a functorch transform. This is not supported, please use functorch.grad or "
             "functorch.vjp instead or call backward() outside of functorch transforms."
@@ -297,10 +285,7 @@ class BatchedTensor(Tensor):
         return self.value.is_inference()
 
     def _no_item(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Raise: inside ``vmap`` each sample has its own item.
-
-        :raises RuntimeError: always.
-        """
+        """Raise ElementsError: inside ``vmap`` each sample has its own item."""
         raise ElementsError(ITEM)
 
     item = _number = __index__ = __int__ = __float__ = __complex__ = _no_item
@@ -311,34 +296,24 @@ class BatchedTensor(Tensor):
     is_nonzero = __bool__
 
     def _no_storage(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Raise: one sample does not have an array inside ``vmap``.
-
-        :raises RuntimeError: always.
-        """
+        """Raise ElementsError: one sample does not have an array inside ``vmap``."""
         raise ElementsError(NO_STORAGE)
 
     _shared_array = numpy = tolist = data_ptr = __array__ = _no_storage
 
-    def _new(self, name: str, size: tuple[Any, ...], options: dict[str, Any]) -> Tensor:
+    def _new(self, name: str, /, *size: Any, **options: Any) -> Tensor:
+        """Return a new tensor for each sample, with this tensor's dtype and device by default."""
         shape = size[0] if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
         make = getattr(self.value, name)
         return batched(make((self.level.size, *options.pop("size", shape)), **options), 0, self.level)
 
-    def new_zeros(self, *size: Any, **options: Any) -> Tensor:
-        """Return zeros for each sample, with this tensor's dtype and device by default."""
-        return self._new("new_zeros", size, options)
-
-    def new_ones(self, *size: Any, **options: Any) -> Tensor:
-        """Return ones for each sample, with this tensor's dtype and device by default."""
-        return self._new("new_ones", size, options)
-
-    def new_empty(self, *size: Any, **options: Any) -> Tensor:
-        """Return an uninitialized tensor for each sample, with this tensor's dtype and device by default."""
-        return self._new("new_empty", size, options)
+    new_zeros: Any = functools.partialmethod(_new, "new_zeros")
+    new_ones: Any = functools.partialmethod(_new, "new_ones")
+    new_empty: Any = functools.partialmethod(_new, "new_empty")
 
     def new_full(self, size: Any, fill_value: Any, **options: Any) -> Tensor:
         """Return a tensor of ``fill_value`` for each sample, with this tensor's dtype and device by default."""
-        return self._new("new_full", (size,), {"fill_value": fill_value, **options})
+        return self._new("new_full", size, fill_value=fill_value, **options)
 
     def __copy__(self) -> Tensor:
         return batched(self.value.__copy__(), self.bdim, self.level)

@@ -11,22 +11,11 @@ from nbautograd._names.docstrings import described
 from nbautograd.errors import warn
 
 __all__ = [
-    "are_deterministic_algorithms_enabled",
-    "e",
-    "get_default_device",
-    "get_deterministic_debug_mode",
-    "inf",
-    "is_deterministic_algorithms_warn_only_enabled",
-    "is_warn_always_enabled",
-    "nan",
-    "newaxis",
-    "pi",
-    "set_default_device",
-    "set_default_tensor_type",
-    "set_deterministic_debug_mode",
-    "set_warn_always",
+    "are_deterministic_algorithms_enabled", "e", "get_default_device", "get_deterministic_debug_mode", "inf",
+    "is_deterministic_algorithms_warn_only_enabled", "is_warn_always_enabled", "nan", "newaxis", "pi",
+    "set_default_device", "set_default_tensor_type", "set_deterministic_debug_mode", "set_warn_always",
     "use_deterministic_algorithms",
-]
+]  # fmt: skip
 
 e, pi, inf, nan = math.e, math.pi, math.inf, math.nan
 newaxis = None

@@ -141,10 +141,7 @@ def is_on() -> bool:
 
 
 def push(interpreter: Interpreter, everywhere: bool = False) -> None:
-    """Call an interpreter until the matching ``pop``.
-
-    :param everywhere: also for operations and new nodes in all threads, not only in this context.
-    """
+    """Call an interpreter until the matching ``pop``: in this context, or in all threads if ``everywhere``."""
     _follow(interpreter, True)
     if everywhere:
         process.change(everywhere=(*process.everywhere, interpreter))

@@ -25,10 +25,7 @@ other references.
 """
 
 
-class _Limit:
-    """The number of entries from which ``_forget_scalars`` runs."""
-
-    entries = 64
+_limit = 64  # entries, from which on ``_forget_scalars`` runs
 
 
 def exchange(tensor: Any, array: Any) -> None:
@@ -43,17 +40,18 @@ def exchange(tensor: Any, array: Any) -> None:
         key = id(former)  # the entry is removed with the array, without a call that an interrupt could end early
         exchanged[key] = weakref.ref(former, partial(exchanged.pop, key)), time, weakref.ref(tensor)
     if scalar is not None:
-        if len(exchanged) >= _Limit.entries:
+        if len(exchanged) >= _limit:
             _forget_scalars()
         exchanged[id(scalar)] = scalar, time, weakref.ref(tensor)
 
 
 def _forget_scalars() -> None:
     """Drop the scalars referenced only by this table, and those of freed tensors."""
+    global _limit
     for key, (thing, _, tensor) in list(exchanged.items()):
         if isinstance(thing, np.generic) and (getrefcount(thing) <= HELD_ONCE or tensor() is None):
             exchanged.pop(key, None)
-    _Limit.entries = max(64, 2 * len(exchanged))
+    _limit = max(64, 2 * len(exchanged))
 
 
 def expect_hidden_writes() -> None:

@@ -24,10 +24,7 @@ is_inference_mode_enabled = inference.get
 
 
 def boolean(value: Any, function: str, argument: str, position: int = 1) -> bool:
-    """Check that an argument is a bool, and return it.
-
-    :raises TypeError: it is not.
-    """
+    """Return an argument that is a bool; raise TypeError for any other."""
     if not isinstance(value, bool):
         raise TypeError(f"{function}(): argument '{argument}' (position {position}) must be bool, not {kind_of(value)}")
     return value

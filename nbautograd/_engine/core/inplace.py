@@ -124,8 +124,7 @@ def _outside(t: Tensor, name: str, function: Callable[..., Tensor], args: Any, k
 
 def apply_augmented(t: Tensor, name: str, function: Callable[..., Tensor], args: Any, kwargs: Any) -> Any:
     """Run an augmented assignment; NotImplemented lets Python try the operator and the other operand's method."""
-    operand = isinstance(args[0], (Tensor, int, float, complex, np.generic))
-    if operand or hasattr(args[0], "__torch_function__"):
+    if isinstance(args[0], (Tensor, int, float, complex, np.generic)) or hasattr(args[0], "__torch_function__"):
         return apply_inplace(t, name, function, args, kwargs)
     return NotImplemented
 
@@ -149,11 +148,7 @@ def tell_change(name: str, t: Tensor, again: Callable[[Tensor], Any] | None = No
 
 
 def check_view(t: Tensor, recorded: bool) -> None:
-    """Check that the history of a view's base can follow a write to the view.
-
-    :raises InplaceError: it cannot, because the view is one of several outputs, or was created while nothing was
-        recorded.
-    """
+    """Raise InplaceError if the history of a view's base cannot follow a write to the view."""
     how = t._view
     if how.obstacle is None or not is_grad_enabled() or is_inference_mode_enabled():
         return
@@ -235,10 +230,7 @@ def _keep_saved(node: Node, before: Any, result: Any, target: Any) -> None:
 
 
 def check_cast(source: np.dtype[Any], target: np.dtype[Any]) -> None:
-    """Check that a result may be written into a tensor of the target dtype.
-
-    :raises RuntimeError: the write would lose its category (a float into integers, a complex into floats).
-    """
+    """Raise DtypeError if a write would lose a result's category: floats into integers, complex into floats."""
     if source != target and dtypes.of(source).rank > max(1, dtypes.of(target).rank) - (target.kind == "b"):
         raise DtypeError(
             f"result type {dtypes.scalar_type(source)} can't be cast to the desired output type "
@@ -259,10 +251,7 @@ def into(out: Any, result: Any, name: str) -> Any:
 
 
 def resize_into(out: Any, result: Any, name: str) -> Any:
-    """Write ``result`` into the tensor ``out``, which is resized to its shape and keeps its own dtype.
-
-    Several results require as many output tensors.
-    """
+    """Write ``result`` into ``out``, which is resized and keeps its dtype; several results into as many tensors."""
     if isinstance(result, tuple):
         return _into_several(out, result, name)
     if not isinstance(out, Tensor):
@@ -286,7 +275,6 @@ def resize_into(out: Any, result: Any, name: str) -> Any:
 
 
 def _into_several(out: Any, result: tuple[Any, ...], name: str) -> Any:
-    """Write results into as many tensors."""
     out_rules().check_count(name, out, len(result))
     if name in out_rules().OF_ONE_OR_SEVERAL:
         for o, r in zip(out, result, strict=True):

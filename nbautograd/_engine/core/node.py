@@ -178,14 +178,10 @@ class Node:
 
     def __getattr__(self, name: str) -> Any:
         """Return ``_saved_self``, ``_saved_result``, ...: the saved values under PyTorch's names."""
-        if name.startswith("_saved_"):
-            slot = _slot_of(type(self), name[7:])
-            if slot is not None:
-                return self.saved_as_tensors(slot)
-        elif name.startswith("_raw_saved_"):
-            slot = _slot_of(type(self), name[11:])
-            if slot is not None and slot in self.saved:
-                return self._raw_saved(slot)
+        if name.startswith("_saved_") and (slot := _slot_of(type(self), name[7:])) is not None:
+            return self.saved_as_tensors(slot)
+        if name.startswith("_raw_saved_") and (slot := _slot_of(type(self), name[11:])) in self.saved:
+            return self._raw_saved(slot)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __dir__(self) -> list[str]:
@@ -240,9 +236,7 @@ class Node:
 
     def place(self) -> str:
         """Return the line that created the node, for messages; empty unless tracing has noted it."""
-        if self.trace is None:
-            return ""
-        return f" (made in {_located(self.trace.filename, self.trace.lineno)})"
+        return "" if self.trace is None else f" (made in {_located(self.trace.filename, self.trace.lineno)})"
 
     def check_saved(self) -> None:
         """Compare the version counters of the saved tensors, which must not have been written to since.
@@ -448,13 +442,10 @@ class AccumulateGrad(Node):
     @property
     def hooks(self) -> Hooks | None:
         """The hooks of the accumulation, which live as long as the leaf does."""
-        hooks: Hooks | None = self.variable.__dict__.get("_hooks")
-        return hooks
+        return self.variable.__dict__.get("_hooks")  # type: ignore[no-any-return]
 
     def _own_hooks(self) -> Hooks:
-        """Return the hooks of the leaf."""
-        hooks: Hooks = self.variable._own_hooks()
-        return hooks
+        return self.variable._own_hooks()  # type: ignore[no-any-return]
 
 
 AccumulateGrad.__module__ = "builtins"

@@ -25,8 +25,7 @@ _NAMES = """
     msort mv nan_to_num nanquantile narrow_copy neg nonzero norm ormqr permute_copy polar qr quantile renorm round
     scatter scatter_add scatter_reduce searchsorted sgn sign signbit slice_scatter softmax softplus softshrink sort
     split_with_sizes_copy squeeze_copy svd t_copy take take_along_dim tensordot topk transpose_copy triangular_solve
-    tril triu trunc unbind_copy unfold_copy unsqueeze_copy vdot view_copy where
-"""
+    tril triu trunc unbind_copy unfold_copy unsqueeze_copy vdot view_copy where"""
 EXACT = frozenset(_NAMES.split())
 """The operations whose kernels write their own dtype in PyTorch. Others cast, within the limits of in-place writes."""
 _NAMES = "addbmm empty eye full linspace logsigmoid logspace narrow_copy ones range zeros"
@@ -47,17 +46,12 @@ UNRECORDED = re.compile(
 """The operations without a derivative: they write into any ``out=``, which keeps its history."""
 _COPIED = """
     inner linalg_cond linalg_matrix_norm linalg_norm linalg_tensorinv linalg_tensorsolve
-    nanquantile quantile special_ndtr tensordot
-"""
+    nanquantile quantile special_ndtr tensordot"""
 COPIED = frozenset(_COPIED.split())
 """The operations whose result is copied into ``out=``, also where it is recorded."""
-
-
 _ITERATED = """
-    addr complex float_power frexp heaviside
-    index_select ldexp lerp max min nan_to_num outer polar round scatter scatter_add scatter_reduce softplus
-    softshrink take
-"""
+    addr complex float_power frexp heaviside index_select ldexp lerp max min nan_to_num outer polar round scatter
+    scatter_add scatter_reduce softplus softshrink take"""
 ITERATED = frozenset(_ITERATED.split())
 """The operations that write into ``out=`` before they resize it, as those of single elements do."""
 OF_ELEMENTS = ("addr", "heaviside", "lerp", "max", "min", "float_power", "complex", "polar")
@@ -116,10 +110,7 @@ def check_count(name: str, out: Any, count: int) -> None:
 
 
 def of_result(name: str, dtype: Any, out: Any) -> Any:
-    """Return the dtype in which to compute: ``dtype``, or that of ``out=`` for some operations.
-
-    :raises RuntimeError: ``dtype`` is not that of ``out=``.
-    """
+    """Return the dtype to compute in: ``dtype``, which must be that of ``out=``; or the latter for some operations."""
     if dtype is None:
         dtype = getattr(out, "dtype", None) if name in IN_DTYPE_OF_OUT else None
     if dtype is None:
@@ -150,10 +141,7 @@ def is_accepted(name: str, result: str, out: str) -> bool:
 
 
 def check_dtype(out: Tensor, result: Tensor, name: str) -> None:
-    """Check that an operation may write its result into ``out=`` of another dtype.
-
-    :raises RuntimeError: its kernel casts no result.
-    """
+    """Raise RuntimeError if an operation does not cast its result into the dtype of ``out=``."""
     if not is_accepted(name, result.dtype.name, out.dtype.name):
         cure = f": this operation casts no result. Give it out= of {result.dtype!r}, or cast with to() afterwards"
         refuse(name, result.dtype, out, cure)

@@ -67,10 +67,7 @@ def write_each_once(target: Any, result: Any) -> None:
 
 
 def check_operands(t: Any, values: Any, what: str) -> None:
-    """Check that no operand partially overlaps ``t``, which receives the result.
-
-    :param values: the arguments of the operation.
-    """
+    """Check that no operand among ``values`` partially overlaps ``t``, which receives the result."""
     if what in UNCHECKED or not isinstance(t, Tensor) or t.__class__ is SparseTensor:
         return
     for value in values:
@@ -81,10 +78,7 @@ def check_operands(t: Any, values: Any, what: str) -> None:
 
 
 def check_operand(t: Tensor, other: Tensor, what: str) -> None:
-    """Check that one operand does not partially overlap ``t``.
-
-    :raises InplaceError: it overlaps.
-    """
+    """Raise InplaceError if one operand partially overlaps ``t``."""
     a, b = t._a, other._a
     if a is b:
         partly = what in APART and a.size > 0

@@ -136,12 +136,9 @@ def handle(function: Callable[..., Any], arguments: list[Any], args: tuple[Any, 
 # -- of tensors --------------------------------------------------------------------------------------------------------
 
 _BUILTIN = (
-    types.BuiltinFunctionType,
-    types.MethodDescriptorType,
-    types.WrapperDescriptorType,
-    types.MethodWrapperType,
+    types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType, types.MethodWrapperType,
     types.GetSetDescriptorType,
-)
+)  # fmt: skip
 
 
 def _torch_function(cls: type, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

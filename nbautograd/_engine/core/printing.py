@@ -35,13 +35,9 @@ _options = Options()
 
 @described
 def set_printoptions(
-    precision: int | None = None,
-    threshold: float | None = None,
-    edgeitems: int | None = None,
-    linewidth: int | None = None,
-    profile: str | None = None,
-    sci_mode: bool | None = None,
-) -> None:
+    precision: int | None = None, threshold: float | None = None, edgeitems: int | None = None,
+    linewidth: int | None = None, profile: str | None = None, sci_mode: bool | None = None,
+) -> None:  # fmt: skip
     """Set print options of tensors; omitted ones are kept, but ``sci_mode`` returns to automatic.
 
     :param precision: digits after the point (4).
@@ -74,30 +70,15 @@ def get_printoptions() -> Options:
 
 
 def format_tensor(
-    data: Any,
-    *,
-    dtype: dtypes.dtype,
-    default_dtype: dtypes.dtype,
-    device: str = "cpu",
-    requires_grad: bool = False,
-    grad_fn: str | None = None,
-    tangent: str | None = None,
-    fetch: Callable[[Any], Any] = np.asarray,
-    name: str = "tensor",
-    contents: str | None = None,
-) -> str:
+    data: Any, *, dtype: dtypes.dtype, default_dtype: dtypes.dtype, device: str = "cpu", requires_grad: bool = False,
+    grad_fn: str | None = None, tangent: str | None = None, fetch: Callable[[Any], Any] = np.asarray,
+    name: str = "tensor", contents: str | None = None,
+) -> str:  # fmt: skip
     """Return the whole text, such as ``tensor([1., 2.], grad_fn=<AddBackward0>)``.
 
     :param data: the elements; of a summarized tensor, only the visible ones go through ``fetch``.
-    :param dtype: their type, shown unless it is the default for such values.
-    :param default_dtype: the default floating dtype.
-    :param device: shown unless it is the CPU.
-    :param requires_grad: shown if True.
-    :param grad_fn: the name of the node of the tensor, shown instead.
-    :param tangent: the text of the tangent, shown if given.
     :param fetch: a function that copies an array to the host.
-    :param name: the text before the parenthesis.
-    :param contents: the text in place of the elements.
+    :param name: the text before the parenthesis; ``contents`` is that in place of the elements.
     """
     options = _options
     shape = tuple(data.shape)
@@ -126,7 +107,7 @@ def format_tensor(
         notes.append("requires_grad=True")
     if tangent is not None:
         notes.append(f"tangent={tangent}")
-    return _annotated(f"{name}({text}", notes, len(name) + 1, options.linewidth)
+    return annotated(f"{name}({text}", notes, len(name) + 1)
 
 
 def _elements(data: Any, shape: tuple[int, ...], fetch: Callable[[Any], Any], options: Options, indent: int) -> str:
@@ -138,22 +119,17 @@ def _elements(data: Any, shape: tuple[int, ...], fetch: Callable[[Any], Any], op
     return _Layout(shown, shape, summarised, options).text(indent)
 
 
-def _annotated(text: str, notes: list[str], indent: int, linewidth: int) -> str:
+def annotated(text: str, notes: list[str], indent: int = len("tensor(")) -> str:
     """Return the text with its notes, each on the last line if it fits there and on a new one otherwise."""
     used = len(text) - text.rfind("\n") + 1
     for note in notes:
-        if used + len(note) + 2 > linewidth:
+        if used + len(note) + 2 > _options.linewidth:
             text += ",\n" + " " * indent + note
             used = indent + len(note)
         else:
             text += ", " + note
             used += len(note) + 2
     return text + ")"
-
-
-def annotated(text: str, notes: list[str]) -> str:
-    """Return the text of a tensor composed of several, with its notes."""
-    return _annotated(text, notes, len("tensor("), _options.linewidth)
 
 
 def is_usual(dtype: dtypes.dtype, default: dtypes.dtype | None = None) -> bool:
@@ -238,9 +214,7 @@ class _Layout:
             self.length = self.numbers.width + 2
 
     def text(self, indent: int) -> str:
-        if not self.shape:
-            return self._element(self.values.item())
-        return self._block_text(self.values, 0, indent)
+        return self._block_text(self.values, 0, indent) if self.shape else self._element(self.values.item())
 
     def _element(self, value: Any) -> str:
         if self.imaginary is None:

@@ -9,7 +9,6 @@ package ``sparse``, or raises with its name. Dense tensors have no overhead.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from types import FunctionType
 from typing import Any, NoReturn
 
 from nbautograd._engine.arrays import backend, dtypes, version_counter
@@ -19,6 +18,7 @@ from nbautograd._engine.arrays.size import Size, dimension
 from nbautograd._engine.arrays.sparse import SparseArray
 from nbautograd._engine.core.node import LEAF
 from nbautograd._engine.core.tensor import Tensor, new, stored as stored, wrap
+from nbautograd._names.docstrings.methods import of_tensors
 from nbautograd.errors import SCALAR_TYPES, AutogradError, kind_of
 
 
@@ -35,10 +35,7 @@ OWN_WORDS = {
 
 
 def refuse(name: str, kind: layout) -> NoReturn:
-    """Raise an error that names the unsupported operation, if it has a name.
-
-    :raises UnsupportedError: always.
-    """
+    """Raise UnsupportedError, which names the operation if it has a name."""
     bare = name.strip("_") or name
     for kinds, words in OWN_WORDS.items():
         if bare in kinds.split():
@@ -68,6 +65,7 @@ def _operations() -> Mapping[str, Callable[..., Any]]:
     return _handlers
 
 
+@of_tensors
 class SparseTensor(Tensor):
     """A tensor that stores only some elements, with their coordinates."""
 
@@ -353,9 +351,6 @@ class SparseTensor(Tensor):
 
 
 SparseTensor.__module__ = "nbautograd"
-for _name, _method in vars(SparseTensor).items():
-    if isinstance(_method, FunctionType):
-        _method.__qualname__ = f"Tensor.{_name}"  # for Python's own errors
 
 
 def _each(arguments: Any) -> Any:
@@ -366,7 +361,6 @@ def _each(arguments: Any) -> Any:
 def _rebuild_sparse(
     indices: Any, values: Any, shape: Any, is_coalesced: bool, kind: layout, dtype: Any, where: str, requires_grad: bool
 ) -> Tensor:
-    """Rebuild a sparse tensor from a pickle."""
     module = backend.module(as_device(where))
     array = SparseArray(module.asarray(indices), module.asarray(values.astype(dtype.numpy)), shape, is_coalesced, kind)
     return wrapped(array, LEAF if requires_grad else None)

@@ -71,8 +71,7 @@ class _Storage:
 
     def get_device(self) -> int | None:
         """Return the index of the CUDA device; None on the CPU."""
-        index: int | None = self.device.index
-        return index
+        return self.device.index  # type: ignore[no-any-return]
 
     @property
     def filename(self) -> str | None:
@@ -113,8 +112,7 @@ class _Storage:
     def tolist(self) -> list[Any]:
         """Return the elements as Python numbers."""
         flat = self._flat.astype(np.float32) if self._flat.dtype.kind == "V" else self._flat
-        numbers: list[Any] = flat.tolist()
-        return numbers
+        return flat.tolist()  # type: ignore[no-any-return]
 
     def fill_(self, value: Any) -> Any:
         """Write one value to all elements."""
@@ -132,12 +130,10 @@ class _Storage:
                 f"size does not match, self was {self.nbytes()} bytes but src was {source.nbytes()} bytes"
             )
         values = source._flat
-        self._flat[...] = values if self.device == source.device else self._asarray(backend.fetch(values))
+        alike = self.device == source.device
+        self._flat[...] = values if alike else backend.module(self.device).asarray(backend.fetch(values))
         version_counter.record_write(self._root)
         return self
-
-    def _asarray(self, array: Any) -> Any:
-        return backend.module(self.device).asarray(array)
 
     def resize_(self, size: int) -> Any:
         """Change the number of elements; the first ones are kept.
@@ -332,19 +328,11 @@ class TypedStorage(_Storage):
 
 
 STORAGE_TYPES: dict[str, dtypes.dtype] = {
-    "BoolStorage": dtypes.bool_,
-    "ByteStorage": dtypes.uint8,
-    "CharStorage": dtypes.int8,
-    "ShortStorage": dtypes.int16,
-    "IntStorage": dtypes.int32,
-    "LongStorage": dtypes.int64,
-    "HalfStorage": dtypes.float16,
-    "BFloat16Storage": dtypes.bfloat16,
-    "FloatStorage": dtypes.float32,
-    "DoubleStorage": dtypes.float64,
-    "ComplexFloatStorage": dtypes.complex64,
-    "ComplexDoubleStorage": dtypes.complex128,
-}
+    "BoolStorage": dtypes.bool_, "ByteStorage": dtypes.uint8, "CharStorage": dtypes.int8, "ShortStorage": dtypes.int16,
+    "IntStorage": dtypes.int32, "LongStorage": dtypes.int64, "HalfStorage": dtypes.float16,
+    "BFloat16Storage": dtypes.bfloat16, "FloatStorage": dtypes.float32, "DoubleStorage": dtypes.float64,
+    "ComplexFloatStorage": dtypes.complex64, "ComplexDoubleStorage": dtypes.complex128,
+}  # fmt: skip
 """PyTorch's classes of storages, by the dtype of their elements."""
 CONVERSIONS = {
     **{name: name for name in ("bool", "half", "bfloat16", "float", "double", "short", "int", "long")},

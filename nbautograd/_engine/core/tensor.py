@@ -139,8 +139,7 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
             raise AutogradError("Inference tensors do not track version counter: only another one can be their data.")
         former = self._a
         shared = getattr(former, "base", None) is not None or getrefcount(former) > HELD_ONCE  # with views of it
-        array = version_counter.continued(value._shared_array().view(), former, shared)
-        exchanged_data.exchange(self, array)
+        exchanged_data.exchange(self, version_counter.continued(value._shared_array().view(), former, shared))
 
     @data.deleter
     def data(self) -> None:
@@ -304,7 +303,6 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
             self._fn._own_hooks().retain = weakref.ref(self)
 
     def _own_hooks(self) -> Hooks:
-        """Return the hooks of this leaf."""
         if self._hooks is None:
             self._hooks = LeafHooks()
         return self._hooks
@@ -368,17 +366,11 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
         except AutogradError:  # a view whose history could not follow a write
             name = "Invalid"
         return printing.format_tensor(
-            self._a,
-            dtype=self.dtype,
-            default_dtype=dtypes.get_default_dtype(),
-            device=str(self.device),
-            requires_grad=name is None and self.requires_grad,
-            grad_fn=name,
-            fetch=backend.fetch,
-            tangent=None if self._tangent() is None else f"{self._tangent()}",
-            name=self._printed_as,
+            self._a, dtype=self.dtype, default_dtype=dtypes.get_default_dtype(), device=str(self.device),
+            requires_grad=name is None and self.requires_grad, grad_fn=name, fetch=backend.fetch,
+            tangent=None if self._tangent() is None else f"{self._tangent()}", name=self._printed_as,
             contents=tensor_contents,
-        )
+        )  # fmt: skip
 
     # -- copies ------------------------------------------------------------------------------------------------------
 
@@ -401,8 +393,7 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
             )
         if id(self) not in memo:
             self._copy_deeply(memo)
-        duplicate: Tensor = memo[id(self)]
-        return duplicate
+        return memo[id(self)]  # type: ignore[no-any-return]
 
     def _copy_deeply(self, memo: dict[Any, Any]) -> None:
         """Enter a copy of this leaf, and of its attributes, into ``memo``."""

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import types
 from typing import Any
 
 import numpy as np
 
 from nbautograd._engine.arrays import backend
 from nbautograd._engine.core.grad_mode import is_grad_enabled
+from nbautograd._names.docstrings.methods import of_tensors
 
 _VERSIONED = tuple(map(int, np.__version__.split(".")[:2])) >= (2, 1)  # DLPack's capsules, in NumPy
 
 
+@of_tensors
 class TensorConversions:
     """The conversions of ``Tensor``, its base class."""
 
@@ -26,7 +27,6 @@ class TensorConversions:
         :returns: a Python number.
         :raises RuntimeError: the tensor does not have exactly one element.
 
-        >>> import nbautograd as torch
         >>> torch.tensor([2.5]).item()
         2.5
         """
@@ -40,7 +40,6 @@ class TensorConversions:
 
         :returns: a number, or nested lists of the tensor's shape.
 
-        >>> import nbautograd as torch
         >>> torch.tensor([[1, 2], [3, 4]]).tolist()
         [[1, 2], [3, 4]]
         """
@@ -56,7 +55,6 @@ class TensorConversions:
         :raises RuntimeError: the tensor requires grad, and operations are recorded.
         :raises TypeError: the tensor is not on the CPU, or of dtype bfloat16.
 
-        >>> import nbautograd as torch
         >>> t = torch.zeros(2)
         >>> t.numpy()[0] = 5
         >>> t
@@ -94,13 +92,9 @@ class TensorConversions:
         return self._shared_array().__dlpack_device__()  # type: ignore[no-any-return]
 
     def __dlpack__(
-        self: Any,
-        *,
-        stream: Any = -1,
-        max_version: tuple[int, int] | None = None,
-        dl_device: tuple[Any, int] | None = None,
-        copy: bool | None = None,
-    ) -> Any:
+        self: Any, *, stream: Any = -1, max_version: tuple[int, int] | None = None,
+        dl_device: tuple[Any, int] | None = None, copy: bool | None = None,
+    ) -> Any:  # fmt: skip
         """Return a capsule through which another library can share the tensor's memory, by the DLPack protocol.
 
         :raises BufferError: the tensor requires grad, or has a dtype that DLPack or NumPy's implementation does not
@@ -140,7 +134,6 @@ class TensorConversions:
         :returns: a bool.
         :raises RuntimeError: the tensor does not have exactly one element.
 
-        >>> import nbautograd as torch
         >>> bool(torch.tensor([3])), bool(torch.tensor(0.0))
         (True, False)
         """
@@ -174,7 +167,6 @@ class TensorConversions:
         :raises ValueError: the tensor does not have exactly one element.
         :raises RuntimeError: the element is complex and not real.
 
-        >>> import nbautograd as torch
         >>> float(torch.tensor([3]))
         3.0
         """
@@ -187,7 +179,6 @@ class TensorConversions:
         :raises ValueError: the tensor does not have exactly one element.
         :raises RuntimeError: the element is complex and not real.
 
-        >>> import nbautograd as torch
         >>> int(torch.tensor(-3.7))
         -3
         """
@@ -201,7 +192,6 @@ class TensorConversions:
         :returns: a complex number.
         :raises ValueError: the tensor does not have exactly one element.
 
-        >>> import nbautograd as torch
         >>> complex(torch.tensor(3.0))
         (3+0j)
         """
@@ -213,7 +203,6 @@ class TensorConversions:
         :returns: an int.
         :raises TypeError: the tensor does not have exactly one element, or the dtype is neither bool nor integer.
 
-        >>> import nbautograd as torch
         >>> ["a", "b", "c"][torch.tensor(1)]
         'b'
         """
@@ -227,15 +216,9 @@ class TensorConversions:
         :returns: an int.
         :raises TypeError: the tensor has no dimensions.
 
-        >>> import nbautograd as torch
         >>> len(torch.ones(3, 2))
         3
         """
         if self._a.ndim == 0:
             raise TypeError("len() of a 0-d tensor")
         return int(self._a.shape[0])
-
-
-for _name, _method in vars(TensorConversions).items():
-    if isinstance(_method, types.FunctionType):
-        _method.__qualname__ = f"Tensor.{_name}"  # for Python's own errors

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import types
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from nbautograd._engine.arrays import dtypes
 from nbautograd._engine.arrays.strides import root
+from nbautograd._names.docstrings.methods import of_tensors
 from nbautograd.errors import warn
 
 
@@ -25,7 +25,6 @@ def _part(name: str, expected: str) -> Any:
     :returns: never.
     :raises RuntimeError: always.
 
-    >>> import nbautograd as torch
     >>> torch.ones(2).{name}()
     Traceback (most recent call last):
     RuntimeError: {name} expected {expected} tensor layout but got Strided
@@ -33,6 +32,7 @@ def _part(name: str, expected: str) -> Any:
     return method
 
 
+@of_tensors
 class TensorKinds:
     """Queries of ``Tensor`` with a constant answer here, and old, rarely used methods."""
 
@@ -118,7 +118,6 @@ class TensorKinds:
 
         :returns: a Python bool.
 
-        >>> import nbautograd as torch
         >>> torch.ones(2).is_shared()
         False
         """
@@ -140,7 +139,6 @@ class TensorKinds:
 
         :returns: an integer.
 
-        >>> import nbautograd as torch
         >>> torch.ones(2, 3).dense_dim()
         2
         """
@@ -151,7 +149,6 @@ class TensorKinds:
 
         :returns: an integer.
 
-        >>> import nbautograd as torch
         >>> torch.ones(2, 3).sparse_dim()
         0
         """
@@ -162,7 +159,6 @@ class TensorKinds:
 
         :raises RuntimeError: several orders are possible, and ``ambiguity_check`` is True.
 
-        >>> import nbautograd as torch
         >>> torch.empty(2, 3, 5, 7).to(memory_format=torch.channels_last).dim_order()
         (0, 2, 3, 1)
         """
@@ -182,7 +178,6 @@ class TensorKinds:
         :returns: a tensor of the same shape.
         :raises TypeError: ``to`` does not accept ``dtype``.
 
-        >>> import nbautograd as torch
         >>> torch.tensor([1, 2]).to_dense(torch.float32)
         tensor([1., 2.])
         """
@@ -191,13 +186,7 @@ class TensorKinds:
     def dequantize(self: Any) -> Any:
         """Return the values as a float32 tensor; a tensor that is not quantized is cast.
 
-        >>> import nbautograd as torch
         >>> torch.tensor([1, 2]).dequantize()
         tensor([1., 2.])
         """
         return self.to(dtypes.float32)
-
-
-for _name, _method in vars(TensorKinds).items():
-    if isinstance(_method, types.FunctionType):
-        _method.__qualname__ = f"Tensor.{_name}"  # for Python's own errors

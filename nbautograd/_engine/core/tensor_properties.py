@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-import types
 from typing import Any, overload
 
 from nbautograd._engine.arrays import backend, dtypes, strides as stride_tools
 from nbautograd._engine.arrays.device import device
 from nbautograd._engine.arrays.memory_format import layout, strided
 from nbautograd._engine.arrays.size import Size, dimension, of_integers
+from nbautograd._names.docstrings.methods import of_tensors
 
 
+@of_tensors
 class TensorProperties:
     """The base class of ``Tensor`` with its properties."""
 
@@ -77,7 +78,6 @@ class TensorProperties:
         :returns: a ``torch.Size``, or an integer.
         :raises IndexError: ``dim`` is out of range.
 
-        >>> import nbautograd as torch
         >>> torch.ones(2, 3).size(), torch.ones(2, 3).size(-1)
         (torch.Size([2, 3]), 3)
         """
@@ -88,7 +88,6 @@ class TensorProperties:
 
         :returns: an integer.
 
-        >>> import nbautograd as torch
         >>> torch.ones(2, 3).dim()
         2
         """
@@ -101,7 +100,6 @@ class TensorProperties:
 
         :returns: an integer.
 
-        >>> import nbautograd as torch
         >>> torch.ones(2, 3).numel()
         6
         """
@@ -114,7 +112,6 @@ class TensorProperties:
 
         :returns: an integer.
 
-        >>> import nbautograd as torch
         >>> torch.ones(2).element_size()
         4
         """
@@ -125,7 +122,6 @@ class TensorProperties:
 
         :returns: a Python bool.
 
-        >>> import nbautograd as torch
         >>> torch.tensor(1.0).is_floating_point(), torch.tensor(1).is_floating_point()
         (True, False)
         """
@@ -136,7 +132,6 @@ class TensorProperties:
 
         :returns: a Python bool.
 
-        >>> import nbautograd as torch
         >>> torch.tensor(1j).is_complex()
         True
         """
@@ -153,7 +148,6 @@ class TensorProperties:
         :returns: a tuple of integers, or an integer.
         :raises IndexError: ``dim`` is out of range.
 
-        >>> import nbautograd as torch
         >>> torch.ones(2, 3).stride(), torch.ones(2, 3).stride(0)
         ((3, 1), 3)
         """
@@ -165,7 +159,6 @@ class TensorProperties:
 
         :returns: a Python bool.
 
-        >>> import nbautograd as torch
         >>> torch.ones(2, 3).t().is_contiguous()
         False
         """
@@ -176,7 +169,6 @@ class TensorProperties:
 
         :returns: an integer.
 
-        >>> import nbautograd as torch
         >>> x = torch.ones(2)
         >>> x.data_ptr() == x.view(2, 1).data_ptr()
         True
@@ -198,8 +190,3 @@ class TensorProperties:
     def _tangent(self: Any) -> Any:
         """Return the tangent at the innermost level of forward mode; replaced by ``autograd/forward_ad.py``."""
         return None
-
-
-for _name, _method in vars(TensorProperties).items():
-    if isinstance(_method, types.FunctionType):
-        _method.__qualname__ = f"Tensor.{_name}"  # for Python's own errors

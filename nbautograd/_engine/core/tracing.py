@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import partial
+from functools import cache, partial
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 from weakref import ref
@@ -97,13 +97,9 @@ class _SeveralListeners(list[Any]):
 
 
 def _format(
-    inputs: tuple[str, ...],
-    place: tuple[Any, ...],
-    result: tuple[Any, ...],
-    noted: list[tuple[Any, ...]],
-    scope: Any,
+    inputs: tuple[str, ...], place: tuple[Any, ...], result: tuple[Any, ...], noted: list[tuple[Any, ...]], scope: Any,
     time: int,
-) -> Trace:
+) -> Trace:  # fmt: skip
     """Return the notes as a ``Trace``."""
     from nbautograd._engine.base.pass_events import Operand, Trace
 
@@ -127,14 +123,7 @@ def _format(
     )
 
 
-_names: dict[Any, str] = {}  # NumPy spells a dtype out in Python, at the cost of a small operation
-
-
-def _name(dtype: Any) -> str:
-    name = _names.get(dtype)
-    if name is None:
-        name = _names[dtype] = str(dtype)
-    return name
+_name = cache(str)  # of a dtype, which NumPy spells out in Python, at the cost of a small operation
 
 
 def _noted(tensor: Any) -> tuple[Any, Any, Any, ref[Any]]:

@@ -89,10 +89,7 @@ def replay_view(value: Any, steps: Any) -> Any:
 
 
 def register_view(view: Tensor, parent: Tensor, body: Any, function: Any, arguments: Any) -> Any:
-    """Record that ``view`` is a view of ``parent``; the base holds weak references to all of its views.
-
-    :returns: the ``_fn`` of the view if it is not recorded.
-    """
+    """Record that ``view`` is a view of ``parent``, weakly at the base; return its ``_fn`` if it is not recorded."""
     how = view._view = View(parent, body, function, arguments)
     base = how.base
     views = base._views
@@ -206,10 +203,6 @@ CopySlices.__module__ = AsStridedBackward0.__module__ = "builtins"
 _PROPERTIES: Any = vars(Tensor)
 
 
-def _unmark(view: Any) -> None:
-    view.__class__ = Tensor
-
-
 class _StaleView(Tensor):
     """A view whose memory was written to since its history was built: ``_fn`` rebuilds it.
 
@@ -225,21 +218,18 @@ class _StaleView(Tensor):
 
     @_fn.setter
     def _fn(self, fn: Any) -> None:
-        _unmark(self)
+        self.__class__ = Tensor  # type: ignore[assignment]
         _set_fn(self, fn)
 
     def refreshed(self) -> Any:
-        """Rebuild ``_fn``.
-
-        :raises InplaceError: the history could not follow the write.
-        """
+        """Rebuild ``_fn``; raise InplaceError if the history could not follow the write."""
         before = _get_fn(self)
         if _is_recorded(before) or self._view.base._fn is not None:
             check_history_follows(self, indirect=True)
             fn = _history_from_base(self)
             move_retained(self, before, fn)
             _set_fn(self, fn)
-        _unmark(self)
+        self.__class__ = Tensor  # type: ignore[assignment]
         return _get_fn(self)
 
     @property

@@ -29,22 +29,11 @@ MAX_LIST_LENGTH = 1 << 15  # elements of a permutation that are exchanged in a l
 
 # The layout of PyTorch's state: seed, words left before the next twist, the seeded flag, the index of the next word,
 # the 624 words in 64 bits each, and the normal numbers kept for the next draw.
-_STATE = np.dtype(
-    [
-        ("seed", "<u8"),
-        ("left", "<i4"),
-        ("seeded", "<i4"),
-        ("next", "<u8"),
-        ("words", "<u8", (624,)),
-        ("normal_x", "<f8"),
-        ("normal_y", "<f8"),
-        ("normal_rho", "<f8"),
-        ("normal_is_valid", "<i4"),
-        ("padding", "<i4"),
-        ("next_float_normal", "<f4"),
-        ("has_float_normal", "<i4"),
-    ]
-)
+_STATE = np.dtype([
+    ("seed", "<u8"), ("left", "<i4"), ("seeded", "<i4"), ("next", "<u8"), ("words", "<u8", (624,)),
+    ("normal_x", "<f8"), ("normal_y", "<f8"), ("normal_rho", "<f8"), ("normal_is_valid", "<i4"), ("padding", "<i4"),
+    ("next_float_normal", "<f4"), ("has_float_normal", "<i4"),
+])  # fmt: skip
 
 
 class Generator:
@@ -430,7 +419,6 @@ class Generator:
 
 
 def _rebuild_generator(state: Tensor) -> Generator:
-    """Restore a generator from a pickled state."""
     return Generator().set_state(state)
 
 
@@ -462,11 +450,6 @@ def _shaped(values: Array, shape: Sequence[int], dtype: DType) -> Array:
         return values.astype(dtype, copy=False).reshape(tuple(shape))
 
 
-def _seeded_at_first_use() -> Generator:
-    generator = Generator()
-    generator._seed = None
-    return generator
-
-
-default_generator = _seeded_at_first_use()
+default_generator = Generator()
 """The source of all random numbers by default; the operating system seeds it unless a user does."""
+default_generator._seed = None

@@ -132,14 +132,10 @@ def _binomial_by_rejection(count: float, chance: float, uniform: Uniform) -> Cal
             if k < 0 or k > count:
                 continue
             bound = (
-                at_mode
-                + (count + 1) * math.log((count - mode + 1) / (count - k + 1))
+                at_mode + (count + 1) * math.log((count - mode + 1) / (count - k + 1))
                 + (k + 0.5) * math.log(odds * (count - k + 1) / (k + 1))
-                + rest_below
-                + rest_above
-                - _stirling_rest(k)
-                - _stirling_rest(count - k)
-            )
+                + rest_below + rest_above - _stirling_rest(k) - _stirling_rest(count - k)
+            )  # fmt: skip
             if math.log(v * alpha / (a / (us * us) + b)) <= bound:
                 return float(k)
 

@@ -37,13 +37,9 @@ BROADCAST = "a tensor of the shape to which the operands broadcast"
 
 
 def fill(
-    doc: str,
-    names: Iterable[str],
-    own: Mapping[str, str],
-    returns: str = "",
-    raises: Iterable[tuple[str, str]] = (),
+    doc: str, names: Iterable[str], own: Mapping[str, str], returns: str = "", raises: Iterable[tuple[str, str]] = (),
     shared: Mapping[str, str] = COMMON,
-) -> str:
+) -> str:  # fmt: skip
     r"""Return ``doc`` with a line for each parameter, for the result and for errors that it does not have yet.
 
     :param own: meanings of this function's parameters; others are in ``shared``.
@@ -71,7 +67,7 @@ def fill(
 def with_import(doc: str) -> str:
     """Return ``doc`` with the line that imports the package before its example, which need not say it."""
     text, prompt, example = doc.partition(">>> ")
-    if "torch." not in example or "import nbautograd" in example:
+    if "torch." not in example or "import nbautograd" in example or "nbautograd as torch" in example:
         return doc
     indent = text.rpartition("\n")[2]
     return f"{text}{IMPORT}\n{indent}{prompt}{example}"
@@ -104,19 +100,20 @@ def import_in_examples(objects: Iterable[Any]) -> None:
             part.__doc__ = with_import(doc)
 
 
+def import_in_module(name: str) -> None:
+    """Add that line to the examples of the functions and classes that a module defines."""
+    objects = [*vars(sys.modules[name]).values()]
+    import_in_examples(each for each in objects if getattr(each, "__module__", None) == name)
+
+
 def _by_name(texts: Iterable[str]) -> dict[str, str]:
     return {name: text for text in texts for name in text.partition(":")[0].lstrip("*").split(", ")}
 
 
 def _merged(
-    fields: str,
-    line: str,
-    names: Iterable[str],
-    own: Mapping[str, str],
-    returns: str,
-    raises: Iterable[tuple[str, str]],
-    shared: Mapping[str, str],
-) -> str:
+    fields: str, line: str, names: Iterable[str], own: Mapping[str, str], returns: str,
+    raises: Iterable[tuple[str, str]], shared: Mapping[str, str],
+) -> str:  # fmt: skip
     """Return the lines of a docstring with the missing ones added, parameters in the order of the signature."""
     end = min(len(fields.partition(line + kind)[0]) for kind in ("returns", "raises"))
     own_lines, lines = _by_name(fields[:end].split(f"{line}param ")[1:]), []

@@ -67,10 +67,7 @@ def composed(cls: C) -> C:
 
 
 class Composed:
-    """The docstring of a class: ``cls.__doc__`` calls this descriptor.
-
-    :param own: the class's own docstring.
-    """
+    """The docstring of a class, composed from its own: ``cls.__doc__`` calls this descriptor."""
 
     def __init__(self, own: str) -> None:
         self.own = own

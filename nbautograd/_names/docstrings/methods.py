@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import FunctionType
 from typing import TypeVar
 
-from nbautograd._names.docstrings import INDENT
+from nbautograd._names.docstrings import INDENT, with_import
 
 C = TypeVar("C", bound=type)
-DOUBLE = """>>> import nbautograd as torch
->>> class Double(torch.autograd.Function):
+DOUBLE = """>>> class Double(torch.autograd.Function):
 ...     @staticmethod
 ...     def forward(ctx, x):
 ...         return 2 * x
@@ -40,7 +40,6 @@ tensor([1., 4.])""",
 :returns: an iterator of views.
 :raises TypeError: the tensor has no dimensions.
 
->>> import nbautograd as torch
 >>> [row.tolist() for row in torch.tensor([[1, 2], [3, 4]])]
 [[1, 2], [3, 4]]""",
         "__contains__": """Return ``element in tensor``: whether any element is equal to it.
@@ -49,7 +48,6 @@ tensor([1., 4.])""",
 :returns: a Python bool.
 :raises RuntimeError: ``element`` has another type, or its shape does not broadcast.
 
->>> import nbautograd as torch
 >>> 2 in torch.tensor([1, 2]), 3 in torch.tensor([1, 2])
 (True, False)""",
         "__format__": """Format the tensor for an f-string; a 0-d tensor is formatted as a number.
@@ -59,7 +57,6 @@ tensor([1., 4.])""",
 :raises TypeError: ``spec`` is not empty, and the tensor has a dimension.
 :raises ValueError: ``spec`` is invalid for this number.
 
->>> import nbautograd as torch
 >>> f"{torch.tensor(3.14159):.2f}"
 '3.14'""",
         "__repr__": """Return the tensor as text: its elements, and its unusual properties.
@@ -68,7 +65,6 @@ tensor([1., 4.])""",
 :returns: a string.
 :raises TypeError: another argument is given.
 
->>> import nbautograd as torch
 >>> repr(torch.tensor([1., 2.], requires_grad=True))
 'tensor([1., 2.], requires_grad=True)'""",
         "__deepcopy__": """Copy the tensor for ``copy.deepcopy``, with its own memory and gradient; a leaf stays a leaf.
@@ -92,13 +88,11 @@ tensor([1, 2])""",
         "detach_": """:returns: the tensor itself.
 :raises RuntimeError: the tensor is a view.
 
->>> import nbautograd as torch
 >>> y = torch.ones(2, requires_grad=True) * 3
 >>> y.detach_()
 tensor([3., 3.])""",
         "detach": """:returns: a tensor of the same shape.
 
->>> import nbautograd as torch
 >>> w = torch.tensor([1.], requires_grad=True)
 >>> d = w.detach()
 >>> d[0] = 999
@@ -109,13 +103,11 @@ tensor([999.], requires_grad=True)""",
 :raises RuntimeError: the dtype is neither floating nor complex, or the tensor was computed.
 :raises TypeError: ``requires_grad`` is not a bool.
 
->>> import nbautograd as torch
 >>> torch.ones(2).requires_grad_()
 tensor([1., 1.], requires_grad=True)""",
         "retain_grad": """:returns: None.
 :raises RuntimeError: the tensor does not require grad.
 
->>> import nbautograd as torch
 >>> x = torch.tensor(2.0, requires_grad=True)
 >>> y = x * x
 >>> y.retain_grad()
@@ -126,7 +118,6 @@ tensor(3.)""",
 :returns: a handle, whose ``remove()`` removes the hook.
 :raises RuntimeError: the tensor is not a leaf that requires grad.
 
->>> import nbautograd as torch
 >>> x = torch.tensor(2.0, requires_grad=True)
 >>> handle = x.register_post_accumulate_grad_hook(lambda leaf: print(leaf.grad))
 >>> (x * 3).backward()
@@ -135,14 +126,12 @@ tensor(3.)""",
     "Node": {
         "name": """:returns: a string.
 
->>> import nbautograd as torch
 >>> (torch.tensor(2.0, requires_grad=True) * 3).grad_fn.name()
 'MulBackward0'""",
         "register_hook": """:param hook: the function; it gets two tuples of gradients.
 :returns: a handle, whose ``remove()`` removes the hook.
 :raises TypeError: ``hook`` is not callable.
 
->>> import nbautograd as torch
 >>> y = torch.tensor(2.0, requires_grad=True) * 3
 >>> handle = y.grad_fn.register_hook(lambda grad_inputs, grad_outputs: print(grad_outputs))
 >>> y.backward()
@@ -151,7 +140,6 @@ tensor(3.)""",
 :returns: a handle, whose ``remove()`` removes the hook.
 :raises TypeError: ``hook`` is not callable.
 
->>> import nbautograd as torch
 >>> x = torch.tensor(2.0, requires_grad=True)
 >>> y = x * 3
 >>> handle = y.grad_fn.register_prehook(lambda grad_outputs: (10 * grad_outputs[0],))
@@ -174,7 +162,6 @@ tensor(4.)""",
 :returns: None.
 :raises NotImplementedError: the method is called but not overridden.
 
->>> import nbautograd as torch
 >>> class Square(torch.autograd.Function):
 ...     @staticmethod
 ...     def forward(x):
@@ -236,7 +223,16 @@ def describe_methods(cls: C) -> C:
     for name, text in METHODS[cls.__name__].items():
         method = vars(cls)[name]
         method = getattr(method, "__func__", method)
-        own = (method.__doc__ or "").rstrip()
+        own, text = (method.__doc__ or "").rstrip(), with_import(text)
         rest = text.replace("\n", "\n" + INDENT) if INDENT else text
         method.__doc__ = (f"{own}\n\n{INDENT}{rest}" if own else rest) + "\n"
+    return cls
+
+
+def of_tensors(cls: C) -> C:
+    """Decorate a class of tensors' methods: Python's own errors name them, and their examples import the package."""
+    for name, method in vars(cls).items():
+        if isinstance(method, FunctionType):
+            method.__qualname__ = f"Tensor.{name}"
+            method.__doc__ = method.__doc__ and with_import(method.__doc__)
     return cls

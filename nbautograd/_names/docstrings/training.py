@@ -16,11 +16,7 @@ OPTIMIZERS = {
     "Adadelta": ("[1.0]", "Adadelta([w])", "tensor([0.9968], requires_grad=True)"),
     "Adagrad": ("[1.0]", "Adagrad([w], lr=0.1)", "tensor([0.9000], requires_grad=True)"),
     "Adam": ("[1.0, 20.0]", "Adam([w], lr=0.1)", "tensor([ 0.9000, 19.9000], requires_grad=True)"),
-    "AdamW": (
-        "[1.0, 20.0]",
-        "AdamW([w], lr=0.1, weight_decay=0.5)",
-        "tensor([ 0.8500, 18.9000], requires_grad=True)",
-    ),
+    "AdamW": ("[1.0, 20.0]", "AdamW([w], lr=0.1, weight_decay=0.5)", "tensor([ 0.8500, 18.9000], requires_grad=True)"),
     "Adamax": ("[1.0]", "Adamax([w], lr=0.1)", "tensor([0.9000], requires_grad=True)"),
     "RAdam": ("[1.0]", "RAdam([w], lr=0.1)", "tensor([0.8000], requires_grad=True)"),
     "RMSprop": ("[1.0]", "RMSprop([w], lr=0.01)", "tensor([0.9000], requires_grad=True)"),
@@ -45,14 +41,8 @@ SCHEDULES = {
     "LRScheduler": ("StepLR(optimizer, step_size=2, gamma=0.5)", [1.0, 1.0, 0.5, 0.5, 0.25]),
     "LinearLR": ("LinearLR(optimizer, start_factor=0.5, total_iters=2)", [0.5, 0.75, 1.0, 1.0]),
     "MultiStepLR": ("MultiStepLR(optimizer, milestones=[1, 3], gamma=0.5)", [1.0, 0.5, 0.5, 0.25, 0.25]),
-    "MultiplicativeLR": (
-        "MultiplicativeLR(optimizer, lr_lambda=lambda epoch: 0.5)",
-        [1.0, 0.5, 0.25, 0.125],
-    ),
-    "OneCycleLR": (
-        "OneCycleLR(optimizer, max_lr=1.0, total_steps=4, cycle_momentum=False)",
-        [0.04, 0.812, 0.283, 0.0],
-    ),
+    "MultiplicativeLR": ("MultiplicativeLR(optimizer, lr_lambda=lambda epoch: 0.5)", [1.0, 0.5, 0.25, 0.125]),
+    "OneCycleLR": ("OneCycleLR(optimizer, max_lr=1.0, total_steps=4, cycle_momentum=False)", [0.04, 0.812, 0.283, 0.0]),
     "PolynomialLR": ("PolynomialLR(optimizer, total_iters=4)", [1.0, 0.75, 0.5, 0.25]),
 }
 """By schedule: the call, and the learning rates of the first epochs, which some round."""
