@@ -33,11 +33,9 @@ def scalar_type(x: Any) -> str:
 # -- checks ----------------------------------------------------------------------------------------------------------
 
 
-WITHOUT_A_CHECK = (
-    *("cholesky", "cholesky_inverse", "cholesky_solve", "geqrf", "linalg.eigh", "linalg.eigvalsh", "linalg.lu"),
-    *("linalg.householder_product", "linalg.lu_factor", "linalg.lu_factor_ex", "linalg.solve_triangular", "ormqr"),
-    "triangular_solve",
-)
+WITHOUT_A_CHECK = """
+    cholesky cholesky_inverse cholesky_solve geqrf linalg.eigh linalg.eigvalsh linalg.householder_product linalg.lu
+    linalg.lu_factor linalg.lu_factor_ex linalg.solve_triangular ormqr triangular_solve"""
 """Functions for which PyTorch's kernels raise for integers."""
 
 
@@ -51,7 +49,7 @@ def check_float(name: str, x: Any, low: bool = False) -> None:
     elif not hasattr(x, "dtype"):
         raise TypeError(f"{name}(): argument 'A' (position 1) must be Tensor, not {kind_of(x)}")
     if x.dtype.kind not in dtypes.INEXACT:
-        kind = NotImplementedError if name.removeprefix("torch.") in WITHOUT_A_CHECK else DtypeError
+        kind = NotImplementedError if name.removeprefix("torch.") in WITHOUT_A_CHECK.split() else DtypeError
         raise kind(f"{name}: Expected a floating point or complex tensor as input. Got {scalar_type(x)}")
     if not low and x.dtype.itemsize == 2:
         raise NotImplementedError(
@@ -117,12 +115,7 @@ def mH(x: Any) -> Any:  # noqa: N802 - the usual name
 @no_method()
 def eye_of(input: Tensor) -> Tensor:
     """Return the identity of the dtype of ``input``, with as many rows as its last dimension is long."""
-    return identity_of(input)
-
-
-def identity_of(a: Any) -> Any:
-    """Return the identity of the dtype of an array, with as many rows as its last dimension is long."""
-    return backend.module(backend.device_of(a)).eye(a.shape[-1], dtype=a.dtype)
+    return backend.module(backend.device_of(input)).eye(input.shape[-1], dtype=input.dtype)
 
 
 # -- batches ---------------------------------------------------------------------------------------------------------
@@ -202,8 +195,7 @@ def lu_arrays(a: Any) -> tuple[Any, Any, Any]:
         zero = packed.diagonal() == 0
         return packed, (pivots + 1).astype(np.int32), (zero.any() * (zero.argmax() + 1)).astype(np.int32)
 
-    packed, pivots, info = each(factor, a)
-    return packed, pivots, info
+    return each(factor, a)
 
 
 def permutation(pivots: Any, rows: int) -> Any:
@@ -254,10 +246,9 @@ def substitute(a: Any, b: Any, upper: bool, left: bool, unit: bool) -> Any:
         return b.copy()
     lin = backend.scipy(a, "linalg")
     if not hasattr(lin, "get_blas_funcs"):  # CuPy's function takes batches
-        if left:
-            return lin.solve_triangular(a, b, lower=not upper, unit_diagonal=unit)
-        turned, rhs = a.swapaxes(-1, -2), b.swapaxes(-1, -2)
-        return lin.solve_triangular(turned, rhs, lower=upper, unit_diagonal=unit).swapaxes(-1, -2)
+        if not left:
+            return substitute(a.swapaxes(-1, -2), b.swapaxes(-1, -2), not upper, True, unit).swapaxes(-1, -2)
+        return lin.solve_triangular(a, b, lower=not upper, unit_diagonal=unit)
 
     (trsm,) = lin.get_blas_funcs(("trsm",), (a, b))
 

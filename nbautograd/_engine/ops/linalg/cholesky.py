@@ -51,17 +51,13 @@ def _lower_factor(a: Any) -> tuple[Any, Any]:
     return place.asarray(result), place.asarray(info)
 
 
-def _factor(a: Any, upper: bool) -> tuple[Any, Any]:
-    if not upper:
-        return _lower_factor(a)
-    result, info = _lower_factor(mH(a))
-    return mH(result).copy(), info
-
-
 @no_method(node="LinalgCholeskyExBackward0", symbol="chol", many=True, A="cholesky_back(g[0], result[0], upper)")
 def cholesky_parts(A: Tensor, upper: bool) -> Any:
     """Return the Cholesky factor and LAPACK's info."""
-    return _factor(A, upper)
+    if not upper:
+        return _lower_factor(A)
+    result, info = _lower_factor(mH(A))
+    return mH(result).copy(), info
 
 
 NOT_POSITIVE = (
@@ -113,6 +109,6 @@ def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     if not input.size:
         return input.copy()  # of any dtype
     checked("cholesky", input, square=True)
-    factor, info = _factor(input, upper)
+    factor, info = cholesky_parts.__wrapped__(input, upper)
     check_info("cholesky", info, NOT_POSITIVE)
     return factor

@@ -1,9 +1,7 @@
 # ruff: noqa: N803, N806 - matrices have capital letters, as PyTorch's parameters do
 """Eigenvalues and eigenvectors of general matrices, and of symmetric (Hermitian) ones.
 
-The derivatives are those of M. Giles, "Collected matrix derivative results for forward and reverse mode algorithmic
-differentiation" (2008). With ``g`` the gradient of the loss L, dL = Re sum(conj(g) · d), the conjugate convention of
-PyTorch.
+``svd.py`` has the reference of the derivatives (Giles 2008), and their convention.
 """
 
 from __future__ import annotations

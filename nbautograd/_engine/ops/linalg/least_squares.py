@@ -255,8 +255,7 @@ def linalg_lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: st
     if driver not in DRIVERS:
         raise RuntimeError(f"{name}: parameter `driver` should be one of ({', '.join(DRIVERS)}), got {driver!r}")
     columns, vector = _as_columns(name, A, B)
-    m, n = A._a.shape[-2:]
-    eps = float(np.finfo(A._a.dtype).eps) * max(m, n)
+    eps = float(np.finfo(A._a.dtype).eps) * max(A._a.shape[-2:])
     rcond = 0.0 if driver == "gels" else eps if rcond is None else rcond
     solution, residuals, rank, s = lstsq_parts(A, columns, rcond, driver != "gelsy")
     if vector:
@@ -265,5 +264,4 @@ def linalg_lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: st
     if driver == "gels":
         rank = wrap(place.zeros((0,), np.int64))
     values = s.detach() if driver in ("gelsd", "gelss") else wrap(place.zeros((0,), s._a.dtype))
-    result = return_type("linalg_lstsq")
-    return result((solution, residuals, rank, values))
+    return return_type("linalg_lstsq")((solution, residuals, rank, values))
