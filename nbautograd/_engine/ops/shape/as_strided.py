@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from operator import methodcaller
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -146,16 +147,9 @@ def fix_views(base: Tensor, array: Any) -> None:
         view._view.obstacle = how.obstacle
 
 
-for _name, _function in {
-    "t_": transpose.t,
-    "transpose_": transpose.transpose,
-    "swapaxes_": transpose.swapaxes,
-    "swapdims_": transpose.swapdims,
-    "squeeze_": shapes.squeeze,
-    "unsqueeze_": shapes.unsqueeze,
-    "as_strided_": as_strided,
-}.items():
-    _in_place(_name, _function)
+_OF_DIMS = (transpose.t, transpose.transpose, transpose.swapaxes, transpose.swapdims)
+for _view in (*_OF_DIMS, shapes.squeeze, shapes.unsqueeze, as_strided):
+    _in_place(f"{_view.__name__}_", _view)
 as_strided_ = Tensor.as_strided_
 
 
@@ -183,7 +177,7 @@ def _resize(self: Tensor, *sizes_: Any, size: Any = None, memory_format: Any = c
         return self
     if self.is_inference() and not is_inference_mode_enabled():
         raise InplaceError("resize_(): Inplace update to inference tensor outside InferenceMode: clone() it first")
-    strides = stride_tools.strides_for(_Shape(shape), memory_format, "resize_")
+    strides = stride_tools.strides_for(SimpleNamespace(shape=shape, ndim=len(shape)), memory_format, "resize_")
     home, have = stride_tools.of(a), stride_tools.length_of(a)
     needed = Geometry(shape, strides, home.offset).end()
     if needed > have:
@@ -209,13 +203,6 @@ def _check_resize(self: Tensor, shape: tuple[int, ...], memory_format: Any) -> N
         raise RuntimeError(f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}")
     if memory_format is preserve_format:
         raise RuntimeError("resize_(): Unsupported memory format torch.preserve_format")
-
-
-class _Shape:
-    """A stand-in for an array of which only the shape is used."""
-
-    def __init__(self, shape: tuple[int, ...]) -> None:
-        self.shape, self.ndim = shape, len(shape)
 
 
 def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:

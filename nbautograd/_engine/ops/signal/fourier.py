@@ -51,9 +51,8 @@ def _rows_first(a: Any, dims: tuple[int, ...]) -> Any:
 @no_method(symbol="ℱ", input="real(_fft_c2c(pad_like(g, input.shape) if onesided else g, dims, FLIPPED[norm], False))")
 def _fft_r2c(input: Tensor, dims: tuple[int, ...], norm: str, onesided: bool) -> Tensor:
     """Return the real-to-complex forward transform; if ``onesided``, half of it along the last of ``dims``."""
-    if not onesided:
-        return _rows_first(np.fft.fftn(input, None, dims, norm), dims)
-    return _rows_first(np.fft.rfftn(input, None, dims, norm), dims)
+    transform = np.fft.rfftn if onesided else np.fft.fftn
+    return _rows_first(transform(input, None, dims, norm), dims)
 
 
 @no_method(symbol="ℱ⁻¹", input="hermitian_twice(_fft_r2c(g, dims, FLIPPED[norm], True), dims[-1], length)")

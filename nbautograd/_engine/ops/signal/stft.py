@@ -41,8 +41,7 @@ def overlap_add(input: Tensor, step: int, length: int) -> Tensor:
     total = np.zeros_like(input, shape=(*batch, pieces + blocks - 1, step))
     for i in range(blocks):
         total[..., i : i + pieces, :] += padded[..., i * step : (i + 1) * step]
-    total = total.reshape((*batch, (pieces + blocks - 1) * step))
-    return pad_to(total[..., :length], (*batch, length))
+    return pad_to(total.reshape((*batch, (pieces + blocks - 1) * step))[..., :length], (*batch, length))
 
 
 @no_method(node="AsStridedBackward0", symbol="frames", input="overlap_add(g, step, input.shape[-1])")
@@ -50,8 +49,7 @@ def frames_of(input: Tensor, shape: tuple[int, ...], step: int) -> Tensor:
     """Compute the transpose of ``overlap_add``: the frames of ``input``; elements beyond its end are 0."""
     *batch, pieces, size = shape
     needed = (pieces - 1) * step + size
-    whole = pad_to(input[..., :needed], (*batch, needed))
-    return np.lib.stride_tricks.sliding_window_view(whole, size, -1)[..., ::step, :].copy()
+    return frames.__wrapped__(pad_to(input[..., :needed], (*batch, needed)), size, step)
 
 
 def pad_to(a: Any, shape: tuple[int, ...]) -> Any:
@@ -105,9 +103,7 @@ def _window(name: str, window: Any, size: int, n: int, like: Tensor) -> Tensor:
             f"Invalid window shape: expected a 1D window tensor of size equal to win_length={size}, but got window "
             f"with size {list(window.shape)}",
         )
-    if size == n:
-        return window
-    return centered(window, size, n)
+    return window if size == n else centered(window, size, n)
 
 
 def _check_istft(
@@ -235,8 +231,7 @@ def _overlap_add_normalized(pieces: Tensor, weights: Tensor, hop: int, start: in
     count, n = pieces.shape[-2:]
     whole = n + hop * (count - 1)
     signal = narrow(overlap_add(pieces * weights, hop, whole), -1, start, length)
-    energy = expand(weights * weights, (count, n))
-    envelope = narrow(overlap_add(energy, hop, whole), -1, start, length)
+    envelope = narrow(overlap_add(expand(weights * weights, (count, n)), hop, whole), -1, start, length)
     if bool((np.abs(elements(envelope)) < 1e-11).any()):
         _refuse(
             "istft",
