@@ -19,8 +19,7 @@ def map_samples(function: Callable[..., Any], *tensors: Any) -> Any:
     first = tensors[0]
     if not isinstance(first, BatchedTensor):
         return function(*tensors)
-    values = [to_front(t.value, t.bdim) for t in tensors]
-    return batched(map_samples(function, *values), 0, first.level)
+    return batched(map_samples(function, *(to_front(t.value, t.bdim) for t in tensors)), 0, first.level)
 
 
 def batched_at(t: Any, level: BatchLevel) -> bool:

@@ -44,36 +44,23 @@ def _cast(call: BatchedCall, names: list[str], values: dict[str, Any]) -> dict[s
     if len({values[name]._a.dtype for name in names}) < 2 or all(map(call.ndim, names)):
         return {}
     kind = None
-    for with_dims in (True, False):
-        group = [name for name in names if bool(call.ndim(name)) is with_dims]
-        for name in group:
-            sample = call.as_sample(name)
-            kind = sample if kind is None else _common(kind, sample)
-    if kind is None:
-        return {}
-    return {name: values[name].to(kind.dtype) for name in names}
+    for name in sorted(names, key=lambda name: not call.ndim(name)):
+        sample = call.as_sample(name)
+        kind = sample if kind is None else _common(kind, sample)
+    return {} if kind is None else {name: values[name].to(kind.dtype) for name in names}
 
 
 def _common(a: Tensor, b: Tensor) -> Any:
-    """Return a tensor with the promoted dtype and the larger number of dimensions of two."""
-    kind = result_type(a, b)
-    return (a if a._a.ndim >= b._a.ndim else b).detach().to(kind)
+    """Return the one of two tensors with more dimensions, cast to their promoted dtype."""
+    return (a if a._a.ndim >= b._a.ndim else b).detach().to(result_type(a, b))
 
 
-@rule(
-    """_alias view_as_real view_as_complex real imag complex_of_pairs finite_or_0 is_zero zero cast cast_back
-    power_or_zero clamped _frexp move first_columns""",
-    "leading",
-)
-@rule("tril triu", "leading")
-@rule(
-    """cholesky_parts cholesky svd_parts _svdvals eigh_parts _eigvalsh eig_parts _eigvals lu_triple lu_packed qr_parts
-    inv_same adjugate linalg_det slogdet_parts linalg_matrix_exp geqrf_parts ldl_parts cholesky_inverse pinv_same""",
-    "leading",
-)
 @rule(
     """triangle_solve solve_same cholesky_solve_same lu_solve_same ldl_solution linalg_householder_product ormqr
-    unpack_triple scale_down frames""",
+    unpack_triple scale_down frames cholesky_parts cholesky svd_parts _svdvals eigh_parts _eigvalsh eig_parts _eigvals
+    lu_triple lu_packed qr_parts inv_same adjugate linalg_det slogdet_parts linalg_matrix_exp geqrf_parts ldl_parts
+    cholesky_inverse pinv_same tril triu _alias view_as_real view_as_complex real imag complex_of_pairs finite_or_0
+    is_zero zero cast cast_back power_or_zero clamped _frexp move first_columns""",
     "leading",
 )
 def leading(call: BatchedCall) -> Any:
@@ -129,11 +116,8 @@ def masked_fill(call: BatchedCall) -> Any:
     if call.batched.get("value"):
         if call.ndim("value"):
             raise Unsuitable
-        return call.from_sample(
-            where(
-                call.as_sample("mask"), call.as_sample("value").to(call.values["input"].dtype), call.as_sample("input")
-            )
-        )
+        value = call.as_sample("value").to(call.values["input"].dtype)
+        return call.from_sample(where(call.as_sample("mask"), value, call.as_sample("input")))
     ndim = max(call.ndim("input"), call.ndim("mask"))
     return call.run(**{name: call.full(name, ndim) for name in ("input", "mask")})
 

@@ -68,18 +68,13 @@ def batched_key(call: BatchedCall) -> tuple[list[Any], IndexLayout]:
     return [numbers, *arrays], how
 
 
-def for_all(key: Any) -> tuple[Any, ...]:
-    """Return the index into all samples that is equal for each."""
-    return (slice(None), *key)
-
-
 @rule("index", "one index")
 def index(call: BatchedCall) -> Any:
     """Batch ``x[key]``; reject a batched mask, since the shape of the result would differ between samples."""
     flags = _flags(call)
     if not any(flags):
         how = layout(call.values["key"], flags)
-        result = call.run(key=for_all(call.values["key"]))
+        result = call.run(key=(slice(None), *call.values["key"]))
         return result if how.adjacent else to_front(result, how.chosen)
     if any(flag and _dtype(item).kind == "b" for item, flag in zip(call.values["key"], flags, strict=True)):
         raise AutogradError(
@@ -88,8 +83,7 @@ def index(call: BatchedCall) -> Any:
         )
     key, how = batched_key(call)
     if not call.batched.get("input"):
-        result = call.run(key=tuple(key[1:]))
-        return to_front(result, how.first)
+        return to_front(call.run(key=tuple(key[1:])), how.first)
     result = call.run(key=tuple(key))
     if not how.first:
         return result
@@ -107,7 +101,7 @@ def index_back(call: BatchedCall) -> Any:
         how = layout(call.values["key"], _flags(call))
         if not how.adjacent:
             raise Unsuitable
-        return call.run(shape=shape, key=for_all(call.values["key"]))
+        return call.run(shape=shape, key=(slice(None), *call.values["key"]))
     key, how = batched_key(call)
     if how.first:
         raise Unsuitable
@@ -125,8 +119,7 @@ def put_at(call: BatchedCall) -> Any:
         how = layout(key, flags)
         if not how.adjacent:
             raise Unsuitable
-        ndim = _chosen_ndim(call, how, flags)
-        return call.run(input=whole, values=_values_operand(call, ndim), key=for_all(key))
+        return call.run(input=whole, values=_values_operand(call, how, flags), key=(slice(None), *key))
     mask = _only_mask(key, flags)
     if mask is not None:
         if call.values["accumulate"] or call.ndim("values"):
@@ -135,7 +128,7 @@ def put_at(call: BatchedCall) -> Any:
     numbers, how = batched_key(call)
     if how.first:
         raise Unsuitable
-    return call.run(input=whole, values=_values_operand(call, _chosen_ndim(call, how, flags)), key=tuple(numbers))
+    return call.run(input=whole, values=_values_operand(call, how, flags), key=tuple(numbers))
 
 
 @rule("zero_at", "one index")
@@ -143,26 +136,21 @@ def zero_at(call: BatchedCall) -> Any:
     """Batch ``x[key] = 0``."""
     key, flags = call.values["key"], _flags(call)
     if not any(flags):
-        return call.run(key=for_all(key))
+        return call.run(key=(slice(None), *key))
     mask = _only_mask(key, flags)
     if mask is not None:
         return _where(call, mask, call.full("input"), call.values["input"].new_zeros(()))
     return call.run(input=call.full("input"), key=tuple(batched_key(call)[0]))
 
 
-def _chosen_ndim(call: BatchedCall, how: IndexLayout, flags: list[Any]) -> int:
-    """Return the number of dimensions of ``x[key]`` for one sample."""
-    used = 0
+def _values_operand(call: BatchedCall, how: IndexLayout, flags: list[Any]) -> Any:
+    """Return the values to write, with as many dimensions as ``x[key]`` has for one sample."""
+    if not call.batched.get("values"):
+        return call.values["values"]
+    ndim = call.ndim("input") + how.chosen
     for item, flag in zip(call.values["key"], flags, strict=True):
         if not isinstance(item, slice):
-            used += item.ndim - bool(flag) if _dtype(item).kind == "b" else 1
-    return call.ndim("input") - used + how.chosen
-
-
-def _values_operand(call: BatchedCall, ndim: int) -> Any:
-    value = call.values["values"]
-    if not call.batched.get("values"):
-        return value
+            ndim -= item.ndim - bool(flag) if _dtype(item).kind == "b" else 1
     if call.ndim("values") > ndim:
         raise Unsuitable
     return call.full("values", ndim)
@@ -208,13 +196,9 @@ def dynamic(call: BatchedCall) -> Any:
 @rule("take", "one index")
 def take(call: BatchedCall) -> Any:
     """Batch ``take`` with one index for all samples: index each flattened sample."""
-    if call.batched.get("index") or not call.batched.get("input"):
+    if call.batched.get("index") or not call.batched.get("input") or np.prod(call.shape("input")) == 0:
         raise Unsuitable
-    index_ = call.values["index"]
-    if np.prod(call.shape("input")) == 0:
-        raise Unsuitable
-    flat = call.values["input"].reshape(call.size, -1)
-    return flat[:, index_]
+    return call.values["input"].reshape(call.size, -1)[:, call.values["index"]]
 
 
 @rule("search", "leading")
@@ -223,10 +207,8 @@ def search(call: BatchedCall) -> Any:
     if call.batched.get("sequence") or call.batched.get("sorter"):
         if call.ndim("sequence") == 1 and call.ndim("values") != 1 or call.ndim("values") == 0:
             raise Unsuitable
-        changes = {name: call.full(name) for name in ("sequence", "values")}
-        if call.values["sorter"] is not None:
-            changes["sorter"] = call.full("sorter")
-        return call.run(**changes)
+        names = ("sequence", "values", *["sorter"] * (call.values["sorter"] is not None))
+        return call.run(**{name: call.full(name) for name in names})
     if call.ndim("sequence") != 1:
         raise Unsuitable
     return call.run()

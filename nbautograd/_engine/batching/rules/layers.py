@@ -26,8 +26,7 @@ rule(
 def pool_scatter(call: BatchedCall) -> Any:
     """Batch the vjp of ``pool_gather``, and unpooling."""
     only_tensors(call)
-    shape = (call.size, *call.values["shape"])
-    return call.run(input=call.full("input"), index=call.full("index"), shape=shape)
+    return call.run(input=call.full("input"), index=call.full("index"), shape=(call.size, *call.values["shape"]))
 
 
 @rule(
@@ -140,17 +139,11 @@ def norm_by_statistics(call: BatchedCall) -> Any:
 @rule("_mse _smooth_l1 _huber _bce _bce_logits _soft_margin", "broadcasting")
 def loss(call: BatchedCall) -> Any:
     """Batch elementwise losses, reduced for each sample."""
-    reduction = call.values["reduction"]
-    alone = BatchedCall(call.op, call.level, {**call.values, "reduction": "none"}, call.batched)
-    return reduced(pointwise(alone), reduction)
-
-
-def reduced(losses: Tensor, reduction: str) -> Any:
-    """Return the losses, reduced for each sample."""
-    if reduction == "none":
+    losses = pointwise(BatchedCall(call.op, call.level, {**call.values, "reduction": "none"}, call.batched))
+    if call.values["reduction"] == "none":
         return losses
     flat = reshape(losses, losses._a.shape[0], math.prod(losses._a.shape[1:]))
-    return flat.mean(1) if reduction == "mean" else flat.sum(1)
+    return flat.mean(1) if call.values["reduction"] == "mean" else flat.sum(1)
 
 
 @rule("nll_rows nll_images", "folded")

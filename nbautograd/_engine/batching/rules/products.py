@@ -27,25 +27,13 @@ def check_dtypes(call: BatchedCall, first: str, second: str) -> None:
 def matrices(call: BatchedCall) -> Any:
     """Batch matrix products: the batch dimension is a leading dimension of ``matmul``."""
     check_dtypes(call, "input", "mat2")
+    a, b, first, second = call.values["input"], call.values["mat2"], call.shape("input"), call.shape("mat2")
     expected = 3 if call.op.name == "bmm" else 2
-    if call.ndim("input") != expected or call.ndim("mat2") != expected:
+    if (len(first), len(second)) != (expected, expected) or first[-1] != second[-2] or first[:-2] != second[:-2]:
         raise Unsuitable
-    if (
-        call.shape("input")[-1] != call.shape("mat2")[-2]
-        or expected == 3
-        and call.shape("input")[0] != call.shape("mat2")[0]
-    ):
-        raise Unsuitable
-    return product(call, "input", "mat2", expected)
-
-
-def product(call: BatchedCall, first: str, second: str, ndim: int) -> Any:
-    """Return the product of two tensors, one or both of which are batched."""
-    a, b = call.values[first], call.values[second]
-    if not call.batched.get(first) and ndim == 2:
+    if not call.batched.get("input") and expected == 2:
         # One matrix times many: transposed, all of them are the rows of a single product.
-        rows = matmul(transpose(b, -1, -2), transpose(a, -1, -2))
-        return transpose(rows, -1, -2)
+        return transpose(matmul(transpose(b, -1, -2), transpose(a, -1, -2)), -1, -2)
     return matmul(a, b)
 
 
@@ -91,16 +79,13 @@ def outer(call: BatchedCall) -> Any:
 def added(call: BatchedCall) -> Any:
     """Batch ``beta * input + alpha * product``; with ``beta=0`` the input is ignored, even if it is not finite."""
     _, first, second = names = call.op.tensors
-    if any(name not in names for name in call.batched):
+    if not call.batched.keys() <= {*names}:
         raise Unsuitable
     a, b = (call.as_sample(name) for name in (first, second))
     addend, beta, alpha = call.as_sample("input"), call.values["beta"], call.values["alpha"]
     if {a._a.dtype, b._a.dtype, addend._a.dtype} != {a._a.dtype} or a._a.dtype.kind not in "fc":
         raise Unsuitable
-    if call.op.name == "addr_same":
-        result = unsqueeze(a, 1) * unsqueeze(b, 0)
-    else:
-        result = matmul(a, b)
+    result = unsqueeze(a, 1) * unsqueeze(b, 0) if call.op.name == "addr_same" else matmul(a, b)
     if call.op.name == "addbmm":
         result = result.sum(0)
     result = result if alpha == 1 else result * alpha

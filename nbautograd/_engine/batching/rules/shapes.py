@@ -6,7 +6,7 @@ from typing import Any
 
 from nbautograd._engine.arrays import strides
 from nbautograd._engine.arrays.size import dimension
-from nbautograd._engine.batching.mode import BatchedCall, Unsuitable, rebuilt, rule
+from nbautograd._engine.batching.mode import BatchedCall, Unsuitable, aligned, rebuilt, rule
 from nbautograd._engine.batching.rules.elementwise import only_tensors, with_ones
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops._internal import sum_to
@@ -22,11 +22,9 @@ NAMES = ("dim", "dims", "dim0", "dim1", "dim2", "dimension")
 
 def physical_dim(dim: Any, ndim: int) -> Any:
     """Return a dimension of a sample, or several, as dimensions of the batched value; None stays None."""
-    if dim is None:
-        return None
     if isinstance(dim, (tuple, list)):
         return tuple(physical_dim(d, ndim) for d in dim)
-    return dimension(dim, ndim) + 1
+    return None if dim is None else dimension(dim, ndim) + 1
 
 
 @rule(
@@ -34,16 +32,12 @@ def physical_dim(dim: Any, ndim: int) -> Any:
     rot90 hermitian_twice _fft_c2c _fft_r2c _fft_c2r index_select""",
     "dimensions moved",
 )
-@rule("shifted recurrence products_before cumsum_over cumprod_over cummax_over cummin_over logcumsumexp_over", "moved")
-@rule(
-    """softmax_over log_softmax_over max_over min_over prod_over sort_over argsort topk_over kth_over
-    median_over nanmedian_over mode_over _glu""",
-    "moved",
-)
 @rule(
     """gather scatter_src scatter_value zero_along scatter_add scatter_counts scatter_sum scatter_mean scatter_prod
     scatter_amax scatter_amin index_add index_copy index_fill index_prod index_mean index_amax index_amin
-    select_scatter slice_scatter diagonal_scatter""",
+    select_scatter slice_scatter diagonal_scatter softmax_over log_softmax_over max_over min_over prod_over sort_over
+    argsort topk_over kth_over median_over nanmedian_over mode_over _glu shifted recurrence products_before cumsum_over
+    cumprod_over cummax_over cummin_over logcumsumexp_over""",
     "moved",
 )
 def along(call: BatchedCall) -> Any:
@@ -66,14 +60,14 @@ def along(call: BatchedCall) -> Any:
         if not call.ndim(name):
             changes[name] = unsqueeze(changes[name], 1)
     result = call.run(**changes)
-    return result if takes_several(call, result) else _of_numbers(result, call.size)
+    return result if takes_several(call, result) else of_numbers(result, call.size)
 
 
-def _of_numbers(result: Any, size: int) -> Any:
+def of_numbers(result: Any, size: int) -> Any:
     """Return the results of 0-d samples without their dimension of length 1."""
-    parts = result if isinstance(result, (tuple, list)) else [result]
-    flat = [reshape(part, size) if part._a.ndim == 2 else part for part in parts]
-    return rebuilt(result, flat) if isinstance(result, (tuple, list)) else flat[0]
+    if isinstance(result, (tuple, list)):
+        return rebuilt(result, [of_numbers(part, size) for part in result])
+    return reshape(result, size) if result._a.ndim == 2 else result
 
 
 def _with_samples(call: BatchedCall) -> list[str]:
@@ -155,8 +149,8 @@ def new_dim(call: BatchedCall) -> Any:
 @rule("squeeze_all", "moved")
 def squeeze_all(call: BatchedCall) -> Any:
     """Batch ``squeeze()`` of all dimensions except the batch dimension."""
-    dims = tuple(d + 1 for d, n in enumerate(call.shape("input")) if n == 1)
-    return squeeze_some(call.values["input"], dims) if dims else view(call.values["input"], *call.values["input"].shape)
+    x, dims = call.values["input"], tuple(d + 1 for d, n in enumerate(call.shape("input")) if n == 1)
+    return squeeze_some(x, dims) if dims else view(x, *x.shape)
 
 
 @rule("squeeze_one squeeze_some squeezed", "moved")
@@ -217,9 +211,8 @@ def trace(call: BatchedCall) -> Any:
 @rule("cat_same stack_same", "moved")
 def joined(call: BatchedCall) -> Any:
     """Batch ``cat`` and ``stack``; tensors that are not batched are expanded."""
-    size, flags = call.size, call.batched["tensors"]
-    parts = call.values["tensors"]
-    whole = [p if flag else expand(p, size, *p._a.shape) for p, flag in zip(parts, flags, strict=True)]
+    pairs = zip(call.values["tensors"], call.batched["tensors"], strict=True)
+    whole = [aligned(part, flag, call.size) for part, flag in pairs]
     stacks = call.op.name == "stack_same"
     if not stacks:  # cat ignores empty 1-d tensors, as PyTorch's does
         ndim = max(t._a.ndim for t in whole)
@@ -246,22 +239,18 @@ def spread(call: BatchedCall) -> Any:
     shape, dim, keepdim = (call.values[name] for name in ("shape", "dim", "keepdim"))
     if not shape:
         return view(call.values["input"], call.size)
-    dims = tuple(range(len(shape))) if dim is None or dim == () or dim == [] else dim
     if dim is None or dim == () or dim == []:
-        keepdim = keepdim and call.ndim("input") > 0
-    return call.run(shape=(call.size, *shape), dim=physical_dim(dims, len(shape)), keepdim=keepdim)
+        dim, keepdim = tuple(range(len(shape))), keepdim and call.ndim("input") > 0
+    return call.run(shape=(call.size, *shape), dim=physical_dim(dim, len(shape)), keepdim=keepdim)
 
 
 @rule("select_back slice_back diagonal_back unfold_back", "moved")
-@rule("pad_back avg_pool_back adaptive_avg_back", "shape behind the batch")
-@rule("pad_like crop_like", "shape behind the batch")
+@rule("pad_back avg_pool_back adaptive_avg_back pad_like crop_like", "shape behind the batch")
 def back(call: BatchedCall) -> Any:
     """Batch the vjps of views and windows, whose options are the shape and dimensions of a sample."""
     only_tensors(call)
-    shape = tuple(call.values["shape"])
-    changes = {
-        name: physical_dim(call.values[name], len(shape)) for name in ("dim", "dim1", "dim2") if name in call.values
-    }
+    shape, dims = tuple(call.values["shape"]), [d for d in ("dim", "dim1", "dim2") if d in call.values]
+    changes = {name: physical_dim(call.values[name], len(shape)) for name in dims}
     return call.run(shape=(call.size, *shape), **changes)
 
 
@@ -270,10 +259,8 @@ def back_of_index(call: BatchedCall) -> Any:
     """Batch the vjps of ``gather`` and ``index_select``; the index of the latter cannot be batched."""
     only_tensors(call)
     shape = tuple(call.values["shape"])
-    index = call.values["index"]
     if not shape or call.op.name == "index_select_back" and call.batched.get("index"):
         raise Unsuitable
-    if call.op.name == "gather_back":
-        index = call.full("index")
+    index = call.full("index") if call.op.name == "gather_back" else call.values["index"]
     dim = physical_dim(call.values["dim"], len(shape))
     return call.run(input=call.full("input"), index=index, shape=(call.size, *shape), dim=dim)
