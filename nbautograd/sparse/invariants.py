@@ -24,8 +24,7 @@ def check_coo(indices: Any, values: tuple[int, ...], size: Any, is_coalesced: bo
             f"indices and values must have same nnz, but got nnz from indices: {count}, nnz from values: {values[0]}"
         )
     if count and sparse and int(indices.min()) < 0:
-        dim = int(indices.min(1).argmin())
-        raise RuntimeError(f"found negative index {int(indices.min())} for dim {dim}")
+        raise RuntimeError(f"found negative index {int(indices.min())} for dim {int(indices.min(1).argmin())}")
     if size is None:
         lengths = (indices.max(1) + 1).tolist() if count else [0] * sparse
         shape = (*lengths, *values[1:])

@@ -19,8 +19,7 @@ __all__ = ["sparse_log_softmax", "sparse_softmax", "sparse_sum"]
 
 
 def _dims(dim: Any, ndim: int) -> tuple[int, ...]:
-    dims = (dim,) if isinstance(dim, int) else tuple(dim)
-    return tuple(sorted(dimension(d, ndim) for d in dims))
+    return tuple(sorted(dimension(d, ndim) for d in ((dim,) if isinstance(dim, int) else dim)))
 
 
 def _over(input: Any, dims: tuple[int, ...]) -> Any:
@@ -98,8 +97,7 @@ def sum_(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = Non
     x = input if dtype is None else input.to(dtype)
     dim = axis if dim is None else dim
     if dim is None or not isinstance(dim, int) and not tuple(dim):
-        total = wrap(stored(x).values).sum()
-        return record(total, "SumBackward0", "Σ", (x,), lambda g: (g.expand(x.shape),))
+        return record(wrap(stored(x).values).sum(), "SumBackward0", "Σ", (x,), lambda g: (g.expand(x.shape),))
     result = _summed(x, dim, "SumBackward1")
     for d in _dims(dim, x.ndim) if keepdim else ():
         result = result.unsqueeze(d)

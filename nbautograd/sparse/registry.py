@@ -149,8 +149,7 @@ def recompute(name: str, symbol: str, inputs: Sequence[Tensor], compute: Callabl
         with enable_grad():
             own = [t if again else t.detach().requires_grad_(t.requires_grad) for t in inputs]
             output = compute(*own)
-        wanted = [t for t in own if t.requires_grad]
-        gradients = iter(grad(output, wanted, g, create_graph=again, allow_unused=True))
+        gradients = iter(grad(output, [t for t in own if t.requires_grad], g, create_graph=again, allow_unused=True))
         return [next(gradients) if t.requires_grad else None for t in own]
 
     return record(result, name, symbol, inputs, rule)

@@ -298,13 +298,7 @@ def getitem(input: Any, key: Any) -> Any:
     return input
 
 
-@handles("narrow")
+@handles("narrow narrow_copy")
 def narrow(input: Any, dim: int, start: int, length: int) -> Any:
     """Return a slice along a dimension."""
     return index_select(input, dim, wrap(np.arange(start, start + length)))
-
-
-@handles("narrow_copy")
-def narrow_copy(input: Any, dim: int, start: int, length: int) -> Any:
-    """Return a slice along a dimension."""
-    return narrow(input, dim, start, length)
