@@ -105,11 +105,8 @@ def jacfwd(func: Function, argnums: Places = 0, has_aux: bool = False, *, random
 
             parts, structure, aux = _columns(partial, leaves[number], has_aux, randomness)
             columns.append(parts)
-        trees = [
-            tree_unflatten(by_input, spec)[0] if isinstance(argnums, int) else tree_unflatten(by_input, spec)
-            for by_input in zip(*columns, strict=True)
-        ]
-        result = tree_unflatten(trees, structure)
+        trees = [tree_unflatten(by_input, spec) for by_input in zip(*columns, strict=True)]
+        result = tree_unflatten([tree[0] for tree in trees] if isinstance(argnums, int) else trees, structure)
         return (result, aux) if has_aux else result
 
     return jacobian

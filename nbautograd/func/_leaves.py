@@ -120,10 +120,8 @@ def detached(tree: Any) -> Any:
     roots = {i: root for i, value in enumerate(values) if (root := _root(value)) is not None}
     if not roots:
         return tree
-    if _is_spent(list(roots.values())):  # the common case: one traversal for all
-        spent = dict.fromkeys(roots, True)
-    else:
-        spent = {i: _is_spent([root]) for i, root in roots.items()}
+    are_all = _is_spent(list(roots.values()))  # the common case: one traversal for all
+    spent = {i: are_all or _is_spent([root]) for i, root in roots.items()}
     return tree_unflatten([value.detach() if spent.get(i) else value for i, value in enumerate(values)], spec)
 
 

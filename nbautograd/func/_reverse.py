@@ -128,8 +128,7 @@ def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
             )
         with enable_grad():
             gradients = multiply(weights)
-        result = detached(inputs.like_args(gradients))
-        return result  # type: ignore[no-any-return]
+        return detached(inputs.like_args(gradients))  # type: ignore[no-any-return]
 
     return (inputs.detach(value), product, inputs.detach(aux)) if has_aux else (inputs.detach(value), product)
 

@@ -42,11 +42,9 @@ class LazyGradient:
 
     def __init__(self, kernel: ElementwiseKernel, values: tuple[Any, ...], like: Any) -> None:
         self.kernel, self.values, self.array = kernel, values, None
-        self.library: Any
-        if like.__class__ is LazyGradient:
-            self.library = like.library
-        else:
-            self.library = None if like.__class__ is np.ndarray else tiling.kernels_for((like,))
+        self.library: Any = None
+        if like.__class__ is not np.ndarray:
+            self.library = like.library if like.__class__ is LazyGradient else tiling.kernels_for((like,))
         self.shape, self.dtype, self.size = like.shape, like.dtype, like.size
         self.cost: int = kernel.cost + sum(value.cost for value in values if value.__class__ is LazyGradient)
 

@@ -83,8 +83,7 @@ class Updates:
             if found is None:
                 return False
             kernel, taken = found
-            numbers = [float(value) for name, value in cells if name in taken]
-            held = self.waiting[key] = (kernel, numbers, [])
+            held = self.waiting[key] = (kernel, [float(value) for name, value in cells if name in taken], [])
         held[2].append(arrays)
         return True
 
@@ -100,8 +99,7 @@ class Updates:
             key = (kernel, *rows)
             table = self.tables.get(key)
             if table is None:
-                place = backend.device_of(lists[0][0])
-                table = backend.module(place).asarray(np.array(rows, np.int64))
+                table = backend.module(backend.device_of(lists[0][0])).asarray(np.array(rows, np.int64))
             tables[key] = table
             arguments = (table, np.int64(len(rows)), np.int64(chunks), *map(np.float64, numbers))
             kernel((min(chunks, MAX_BLOCKS),), (BLOCK_THREADS,), arguments)
@@ -115,9 +113,7 @@ _LOCK = threading.Lock()
 
 
 def _kernel(rule: Rule, cells: Cells, dtype: np.dtype[Any], count: int, library: Any) -> Any:
-    """Return the kernel of a rule for ``count`` arrays, and the names of its number arguments; None if not
-    supported.
-    """
+    """Return the kernel of a rule for ``count`` arrays, and the names of its number arguments; None if it has none."""
     fixed = frozenset(name for name, value in cells if not isinstance(value, float))
     while True:
         kept = tuple((name, value.__class__, value) for name, value in cells if name in fixed)

@@ -250,8 +250,7 @@ def full_like(a: Any, value: Any, dtype: Any = None, shape: Any = ()) -> Symbol:
     if shape != ():
         raise NotFusable("an array of another shape")
     kind = a.dtype if dtype is None else np.dtype(dtype)
-    result: Symbol = a.program.step("cast", [value], (kind,), kind)
-    return result
+    return a.program.step("cast", [value], (kind,), kind)  # type: ignore[no-any-return]
 
 
 def zeros_like(a: Any, dtype: Any = None, shape: Any = ()) -> Symbol:
