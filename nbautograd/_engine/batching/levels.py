@@ -12,10 +12,7 @@ from nbautograd._engine.ops.shape.broadcasting import expand
 
 
 def map_samples(function: Callable[..., Any], *tensors: Any) -> Any:
-    """Call ``function`` with the values below all levels, and batch its result like the tensors.
-
-    All tensors are batched at the same levels; see ``on_same_levels``.
-    """
+    """Call ``function`` with the values below all levels, which the tensors share, and batch its result like them."""
     first = tensors[0]
     if not isinstance(first, BatchedTensor):
         return function(*tensors)

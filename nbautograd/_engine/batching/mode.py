@@ -63,37 +63,31 @@ class BatchedCall:
 
     def from_sample(self, result: Any) -> Any:
         """Return the value of a batched result, with the batch dimension in front; expanded if it is not batched."""
-        value, flag = lowered(result, self.level.number)
-        return aligned(value, bool(flag), self.size)
+        return aligned(*lowered(result, self.level.number), self.size)
 
     def run(self, **changes: Any) -> Any:
         """Call the operation itself, with some of its arguments changed."""
         return invoke(self.op, {**self.values, **changes})
-
-    def require_options(self, *names: str) -> None:
-        """Check that no arguments other than these are batched.
-
-        :raises Unsuitable: another argument is batched.
-        """
-        if any(flag and name not in names for name, flag in self.batched.items()):
-            raise Unsuitable
 
 
 Rule = Callable[[BatchedCall], Any]
 rules: dict[str, Rule] = {}
 """The batching rules by the name of the operation. Operations without one that are not elementwise run in a loop."""
 
-
 how: dict[str, str] = {}
 """A short description of the rule of each operation, for the documentation."""
 
+batch_options: set[Rule] = set()
+"""The rules that accept batched options."""
 
-def rule(names: str, word: str) -> Callable[[Rule], Rule]:
-    """Return a decorator that registers a rule for operations; ``word`` describes it in the documentation."""
+
+def rule(names: str, word: str, options: bool = False) -> Callable[[Rule], Rule]:
+    """Return a decorator that registers a rule, and its word for the documentation; ``options`` may be batched."""
 
     def add(function: Rule) -> Rule:
         for name in names.split():
             rules[name], how[name] = function, word
+        batch_options.update([function] * options)
         return function
 
     return add
@@ -178,7 +172,7 @@ def compute(call: BatchedCall) -> Any:
     rule = rules.get(call.op.name)
     if rule is None and call.op.kind == "pointwise":
         rule = rules["pointwise"]
-    if rule is not None:
+    if rule is not None and (rule in batch_options or call.batched.keys() <= {*call.op.tensors}):
         try:
             return rule(call)
         except (Unsuitable, UnsupportedError):  # the latter with a sparse tensor
@@ -231,9 +225,8 @@ def _sample(value: Any, flag: Any, i: int, as_array: bool) -> Any:
 
 def per_sample(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], level: BatchLevel) -> Any:
     """Call any function of tensors once for each sample of a level."""
-    number = level.number
-    positions = [lowered(value, number) for value in args]
-    names = {name: lowered(value, number) for name, value in kwargs.items()}
+    positions = [lowered(value, level.number) for value in args]
+    names = {name: lowered(value, level.number) for name, value in kwargs.items()}
     results = []
     for i in range(level.size):
         values = [_sample(value, flag, i, False) for value, flag in positions]

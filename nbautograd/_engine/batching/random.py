@@ -18,10 +18,7 @@ Function = Callable[..., Any]
 
 
 def check(level: BatchLevel) -> None:
-    """Check that random numbers are allowed.
-
-    :raises RuntimeError: ``randomness`` is ``"error"``.
-    """
+    """Check that random numbers are allowed: that ``randomness`` is not ``"error"``."""
     if level.randomness == "error":
         raise AutogradError(
             "vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' "
@@ -34,8 +31,12 @@ def draw(level: BatchLevel, how: str, traced: str, function: Any, args: Any, kwa
     check(level)
     with without_level():
         if level.randomness == "same" and how not in ("fill", "each"):
-            if how in ("distribution", "rows"):
-                _check_not_batched(level, args if how == "rows" else (*args, *kwargs.values()))
+            parameters = {"distribution": (*args, *kwargs.values()), "rows": args}.get(how, ())
+            if any(level_of(value) == level.number for value in parameters):
+                raise AutogradError(
+                    "Vmap does not currently support same randomness with a batched tensor input: the distribution "
+                    "differs from sample to sample"
+                )
             return function(*args, **kwargs)
         return _HOW[how](level, function, args, kwargs)
 
@@ -121,15 +122,6 @@ def _each(level: BatchLevel, function: Function, args: tuple[Any, ...], kwargs: 
         return function(*args, **kwargs)
 
     return per_sample(run_sample, args, kwargs, level)
-
-
-def _check_not_batched(level: BatchLevel, values: tuple[Any, ...]) -> None:
-    """Check that the parameters of a distribution are the same for all samples, as the numbers drawn are to be."""
-    if any(level_of(value) == level.number for value in values):
-        raise AutogradError(
-            "Vmap does not currently support same randomness with a batched tensor input: the distribution differs "
-            "from sample to sample"
-        )
 
 
 def _samples(input: Tensor, level: BatchLevel) -> Any:

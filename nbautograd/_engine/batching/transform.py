@@ -9,7 +9,7 @@ from typing import Any
 
 import nbautograd._engine.batching.rules  # noqa: F401 - fills the table of rules
 from nbautograd._engine.batching import mode, random
-from nbautograd._engine.batching.mode import lowered
+from nbautograd._engine.batching.mode import aligned, lowered
 from nbautograd._engine.core import batched as core_batched, dispatch_mode, inplace
 from nbautograd._engine.core.batched import BatchedTensor, BatchLevel, batched, levels, without_level
 from nbautograd._engine.core.pytree import broadcast_prefix, tree_flatten, tree_unflatten
@@ -198,9 +198,7 @@ def placed(x: Tensor, dim: int, level: BatchLevel) -> Any:
     """Return the value of a result, with the batch dimension at ``dim``."""
     if isinstance(x, BatchedTensor) and x.level is level and x.bdim == dim:
         return x.value
-    value, is_batched = lowered(x, level.number)
-    if not is_batched:
-        value = expand(x, level.size, *x._a.shape)
+    value = aligned(*lowered(x, level.number), level.size)
     if not dim:
         return value
     return permute(value, *range(1, dim + 1), 0, *range(dim + 1, value._a.ndim))
@@ -218,10 +216,7 @@ def _concatenated(parts: list[Any], out_dims: Dims) -> Any:
 
 
 def write(t: Tensor, result: Tensor) -> Tensor:
-    """Write into the samples of ``t``; called by ``copy_into`` if either is a batched tensor.
-
-    :raises RuntimeError: ``result`` is batched at a level at which ``t`` is not.
-    """
+    """Write into the samples of ``t``, which is batched wherever ``result`` is; called by ``copy_into``."""
     number = core_batched.level_of(result)
     if core_batched.level_of(t) < number:
         raise AutogradError(

@@ -11,18 +11,9 @@ from nbautograd._engine.ops.queries import result_type
 from nbautograd._engine.ops.shape.shape import reshape, view
 
 
-def only_tensors(call: BatchedCall) -> None:
-    """Check that no option is batched.
-
-    :raises Unsuitable: an option is batched.
-    """
-    call.require_options(*call.op.tensors)
-
-
 @rule("pointwise equal_to", "broadcasting")
 def pointwise(call: BatchedCall) -> Any:
     """Batch elementwise operations: insert dimensions of length 1, so that samples broadcast as without a batch."""
-    only_tensors(call)
     names = [name for name in call.op.tensors if isinstance(call.values.get(name), Tensor)]
     ndim = max(map(call.ndim, names))
     changes = {name: call.full(name, ndim) if call.batched.get(name) else call.values[name] for name in names}
@@ -34,7 +25,6 @@ def pointwise(call: BatchedCall) -> Any:
 @rule("linalg_cross_same", "broadcasting")
 def cross(call: BatchedCall) -> Any:
     """Batch cross products: elementwise, except along ``dim``."""
-    only_tensors(call)
     dim = call.values["dim"]
     return call.run(input=call.full("input"), other=call.full("other"), dim=dim + 1 if dim >= 0 else dim)
 
@@ -60,12 +50,14 @@ def _common(a: Tensor, b: Tensor) -> Any:
     unpack_triple scale_down frames cholesky_parts cholesky svd_parts _svdvals eigh_parts _eigvalsh eig_parts _eigvals
     lu_triple lu_packed qr_parts inv_same adjugate linalg_det slogdet_parts linalg_matrix_exp geqrf_parts ldl_parts
     cholesky_inverse pinv_same tril triu _alias view_as_real view_as_complex real imag complex_of_pairs finite_or_0
-    is_zero zero cast cast_back power_or_zero clamped _frexp move first_columns""",
+    is_zero zero cast cast_back power_or_zero clamped _frexp move first_columns constant_pad reflect_pad1d reflect_pad2d
+    reflect_pad3d replicate_pad1d replicate_pad2d replicate_pad3d circular_pad1d circular_pad2d circular_pad3d pad_more
+    pixel_shuffle pixel_unshuffle avg_pool2d avg_pool3d adaptive_avg_pool2d adaptive_avg_pool3d max_pool2d_with_indices
+    max_pool3d_with_indices adaptive_max_pool2d adaptive_max_pool3d pool_gather position_slope""",
     "leading",
 )
 def leading(call: BatchedCall) -> Any:
     """Batch operations whose leading dimensions are batch dimensions; expand arguments that are not batched."""
-    only_tensors(call)
     names = [name for name in call.op.tensors if isinstance(call.values[name], Tensor)]
     if len(names) == 1 or call.op.name not in BROADCASTING:
         return call.run(**{name: call.full(name) for name in names})
@@ -102,7 +94,6 @@ def clone(call: BatchedCall) -> Any:
 @rule("copy", "broadcasting")
 def copy(call: BatchedCall) -> Any:
     """Batch ``copy_``: the source broadcasts to the shape of the target."""
-    only_tensors(call)
     source = call.values["other"]
     if call.batched.get("other"):
         source = call.full("other", max(call.ndim("input"), call.ndim("other")))
@@ -112,7 +103,6 @@ def copy(call: BatchedCall) -> Any:
 @rule("masked_fill", "broadcasting")
 def masked_fill(call: BatchedCall) -> Any:
     """Batch ``masked_fill`` with a number, or with one for each sample."""
-    only_tensors(call)
     if call.batched.get("value"):
         if call.ndim("value"):
             raise Unsuitable

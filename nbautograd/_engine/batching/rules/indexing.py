@@ -16,9 +16,7 @@ from nbautograd.errors import AutogradError
 
 
 class IndexLayout(NamedTuple):
-    """The dimensions of an index result: the number that the broadcast arrays have, their start, and whether the arrays
-    are adjacent in the index.
-    """
+    """The dimensions of arrays in an index result: their number and start, and whether the arrays are adjacent."""
 
     chosen: int
     first: int
@@ -51,24 +49,20 @@ def _flags(call: BatchedCall) -> list[Any]:
 
 
 def batched_key(call: BatchedCall) -> tuple[list[Any], IndexLayout]:
-    """Return the index into all samples, which begins with the sample numbers, and the layout of one sample's result.
-
-    :raises Unsuitable: a mask differs from sample to sample.
-    """
+    """Return the index into all samples, after their numbers, and the layout of one result; no mask may be batched."""
     key, flags = list(call.values["key"]), _flags(call)
-    for item, flag in zip(key, flags, strict=True):
+    pairs = list(zip(key, flags, strict=True))
+    for item, flag in pairs:
         if not isinstance(item, slice) and flag and _dtype(item).kind == "b":
             raise Unsuitable
     how = layout(key, flags)
-    like = next(item for item, flag in zip(key, flags, strict=True) if flag)
+    like = next(item for item, flag in pairs if flag)
     numbers = backend.module(like.device).arange(call.size).reshape((call.size,) + (1,) * how.chosen)
-    arrays = [
-        aligned(item, True, call.size, how.chosen)._a if flag else item for item, flag in zip(key, flags, strict=True)
-    ]
+    arrays = [aligned(item, True, call.size, how.chosen)._a if flag else item for item, flag in pairs]
     return [numbers, *arrays], how
 
 
-@rule("index", "one index")
+@rule("index", "one index", options=True)
 def index(call: BatchedCall) -> Any:
     """Batch ``x[key]``; reject a batched mask, since the shape of the result would differ between samples."""
     flags = _flags(call)
@@ -93,7 +87,7 @@ def index(call: BatchedCall) -> Any:
     return permute(result, 0, *ahead, *range(1, 1 + how.chosen), *rest)
 
 
-@rule("index_back", "one index")
+@rule("index_back", "one index", options=True)
 def index_back(call: BatchedCall) -> Any:
     """Batch the vjp of ``index``."""
     shape = (call.size, *call.values["shape"])
@@ -108,7 +102,7 @@ def index_back(call: BatchedCall) -> Any:
     return call.run(input=call.full("input"), shape=shape, key=tuple(key))
 
 
-@rule("put_at", "one index")
+@rule("put_at", "one index", options=True)
 def put_at(call: BatchedCall) -> Any:
     """Batch ``x[key] = values``: the values broadcast to the shape of ``x[key]``."""
     key, flags = call.values["key"], _flags(call)
@@ -131,7 +125,7 @@ def put_at(call: BatchedCall) -> Any:
     return call.run(input=whole, values=_values_operand(call, how, flags), key=tuple(numbers))
 
 
-@rule("zero_at", "one index")
+@rule("zero_at", "one index", options=True)
 def zero_at(call: BatchedCall) -> Any:
     """Batch ``x[key] = 0``."""
     key, flags = call.values["key"], _flags(call)
@@ -184,7 +178,7 @@ def masked_select(call: BatchedCall) -> Any:
     return loop(call)
 
 
-@rule("argwhere unique_over consecutive_over", "refused")
+@rule("argwhere unique_over consecutive_over", "refused", options=True)
 def dynamic(call: BatchedCall) -> Any:
     """Raise: the shape of the result depends on the elements."""
     raise AutogradError(

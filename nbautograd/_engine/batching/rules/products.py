@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from nbautograd._engine.batching.mode import BatchedCall, Unsuitable, rule
-from nbautograd._engine.batching.rules.elementwise import only_tensors
 from nbautograd._engine.ops.elementwise.complex import conj
 from nbautograd._engine.ops.linalg.matmul import matmul
 from nbautograd._engine.ops.shape.shape import unsqueeze
@@ -15,10 +14,7 @@ from nbautograd._engine.ops.shape.transpose import transpose
 
 
 def check_dtypes(call: BatchedCall, first: str, second: str) -> None:
-    """Check that two operands have the same dtype; otherwise the operation raises its own error in the loop.
-
-    :raises Unsuitable: their dtypes differ.
-    """
+    """Check that two operands have the same dtype: otherwise the operation raises its own error in the loop."""
     if call.values[first]._a.dtype != call.values[second]._a.dtype:
         raise Unsuitable
 
@@ -71,16 +67,13 @@ def vectors(call: BatchedCall) -> Any:
 @rule("outer_product", "one product")
 def outer(call: BatchedCall) -> Any:
     """Batch outer products: elementwise, with a new dimension in each operand."""
-    only_tensors(call)
     return unsqueeze(call.full("input"), 2) * unsqueeze(call.full("vec2"), 1)
 
 
 @rule("addmm addmv addbmm baddbmm addr_same", "one product")
 def added(call: BatchedCall) -> Any:
     """Batch ``beta * input + alpha * product``; with ``beta=0`` the input is ignored, even if it is not finite."""
-    _, first, second = names = call.op.tensors
-    if not call.batched.keys() <= {*names}:
-        raise Unsuitable
+    _, first, second = call.op.tensors
     a, b = (call.as_sample(name) for name in (first, second))
     addend, beta, alpha = call.as_sample("input"), call.values["beta"], call.values["alpha"]
     if {a._a.dtype, b._a.dtype, addend._a.dtype} != {a._a.dtype} or a._a.dtype.kind not in "fc":

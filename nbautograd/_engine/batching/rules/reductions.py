@@ -6,7 +6,6 @@ import math
 from typing import Any
 
 from nbautograd._engine.batching.mode import BatchedCall, rebuilt, rule
-from nbautograd._engine.batching.rules.elementwise import only_tensors
 from nbautograd._engine.batching.rules.shapes import of_numbers, physical_dim
 from nbautograd._engine.compiler.schema import OPS
 from nbautograd._engine.core.tensor import Tensor
@@ -37,7 +36,6 @@ def whole(call: BatchedCall) -> Any:
 )
 def over(call: BatchedCall) -> Any:
     """Batch reductions over several dimensions; no ``dim`` means all dimensions of the sample."""
-    only_tensors(call)
     tensors = [name for name in call.op.tensors if isinstance(call.values.get(name), Tensor)]
     ndim, dim = call.ndim("input"), call.values.get("dim")
     every = dim is None or dim == () or dim == []
@@ -52,7 +50,6 @@ def over(call: BatchedCall) -> Any:
 @rule("both_extremes", "reduced")
 def both_extremes(call: BatchedCall) -> Any:
     """Batch ``aminmax``, over all elements or along a dimension."""
-    only_tensors(call)
     ndim, dim = call.ndim("input"), call.values["dim"]
     if dim is not None and ndim:
         return call.run(dim=physical_dim(dim, ndim))
@@ -65,7 +62,6 @@ def both_extremes(call: BatchedCall) -> Any:
 @rule("argmax argmin", "reduced")
 def where_extreme(call: BatchedCall) -> Any:
     """Batch ``argmax`` and ``argmin``; without ``dim``, an index into the flattened sample."""
-    only_tensors(call)
     ndim, dim, keepdim = call.ndim("input"), call.values["dim"], call.values["keepdim"]
     if dim is not None and ndim:
         return call.run(dim=physical_dim(dim, ndim))

@@ -7,7 +7,7 @@ from typing import Any
 from nbautograd._engine.arrays import strides
 from nbautograd._engine.arrays.size import dimension
 from nbautograd._engine.batching.mode import BatchedCall, Unsuitable, aligned, rebuilt, rule
-from nbautograd._engine.batching.rules.elementwise import only_tensors, with_ones
+from nbautograd._engine.batching.rules.elementwise import with_ones
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops._internal import sum_to
 from nbautograd._engine.ops.shape.broadcasting import expand
@@ -37,14 +37,13 @@ def physical_dim(dim: Any, ndim: int) -> Any:
     scatter_amax scatter_amin index_add index_copy index_fill index_prod index_mean index_amax index_amin
     select_scatter slice_scatter diagonal_scatter softmax_over log_softmax_over max_over min_over prod_over sort_over
     argsort topk_over kth_over median_over nanmedian_over mode_over _glu shifted recurrence products_before cumsum_over
-    cumprod_over cummax_over cummin_over logcumsumexp_over""",
+    cumprod_over cummax_over cummin_over logcumsumexp_over unsqueeze""",
     "moved",
 )
 def along(call: BatchedCall) -> Any:
     """Batch an operation by shifting its dimensions; a 0-d sample gets a dimension of length 1 for it."""
-    only_tensors(call)
     tensors = _with_samples(call)
-    ndim = call.ndim(tensors[0])
+    ndim = call.ndim(tensors[0]) + (call.op.name == "unsqueeze")  # whose ``dim`` also counts the new dimension
     changes = {name: call.full(name) for name in tensors}
     for name in call.values.keys() & NAMES:
         if call.values[name] is None:
@@ -71,10 +70,7 @@ def of_numbers(result: Any, size: int) -> Any:
 
 
 def _with_samples(call: BatchedCall) -> list[str]:
-    """Return the names of the tensors that are batched, or may be.
-
-    :raises Unsuitable: another one is, of ``index_add`` and the like.
-    """
+    """Return the names of the tensors that are batched, or may be: all but the index of ``index_add`` and the like."""
     tensors = [name for name in call.op.tensors if isinstance(call.values.get(name), Tensor)]
     if call.op.name not in ("index_select", "index_add", "index_copy", "index_fill"):
         return tensors
@@ -93,7 +89,6 @@ def takes_several(call: BatchedCall, result: Any) -> bool:
 @rule("unfold", "moved")
 def unfold(call: BatchedCall) -> Any:
     """Batch ``unfold``; the only window of a 0-d sample is the sample."""
-    only_tensors(call)
     ndim, dim = call.ndim("input"), call.values["dimension"]
     if ndim:
         return call.run(dimension=physical_dim(dim, ndim))
@@ -104,7 +99,6 @@ def unfold(call: BatchedCall) -> Any:
 @rule("as_strided_in", "strides of all samples")
 def strided(call: BatchedCall) -> Any:
     """Batch ``as_strided``, with equal strides in each sample."""
-    only_tensors(call)
     x, home = call.values["input"], call.values["home"]
     whole = strides.of(x._a)
     return call.run(
@@ -117,7 +111,6 @@ def strided(call: BatchedCall) -> Any:
 @rule("permute", "moved")
 def permuted(call: BatchedCall) -> Any:
     """Batch ``permute``; the batch dimension stays in front."""
-    only_tensors(call)
     return call.run(dims=(0, *physical_dim(_flat(call.values["dims"]), call.ndim("input"))))
 
 
@@ -131,19 +124,11 @@ def t(call: BatchedCall) -> Any:
 @rule("view reshape_copy unsafe_view", "shape behind the batch")
 def shaped(call: BatchedCall) -> Any:
     """Batch ``view`` and ``reshape``, with the batch size in front of the shape."""
-    only_tensors(call)
     return call.run(shape=(call.size, *_flat(call.values["shape"])))
 
 
 def _flat(shape: Any) -> tuple[Any, ...]:
     return tuple(shape[0]) if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else tuple(shape)
-
-
-@rule("unsqueeze", "moved")
-def new_dim(call: BatchedCall) -> Any:
-    """Batch ``unsqueeze``; ``dim`` also counts the new dimension."""
-    only_tensors(call)
-    return call.run(dim=physical_dim(call.values["dim"], call.ndim("input") + 1))
 
 
 @rule("squeeze_all", "moved")
@@ -156,7 +141,6 @@ def squeeze_all(call: BatchedCall) -> Any:
 @rule("squeeze_one squeeze_some squeezed", "moved")
 def squeeze(call: BatchedCall) -> Any:
     """Batch ``squeeze(dim)``; a 0-d sample is unchanged."""
-    only_tensors(call)
     ndim, name = call.ndim("input"), "dim" if "dim" in call.values else "dims"
     dims = physical_dim(call.values[name], ndim)
     return call.run(**{name: dims}) if ndim else view(call.values["input"], call.size)
@@ -165,7 +149,6 @@ def squeeze(call: BatchedCall) -> Any:
 @rule("expand", "broadcasting")
 def expand_samples(call: BatchedCall) -> Any:
     """Batch ``expand``; new dimensions are inserted behind the batch dimension."""
-    only_tensors(call)
     size = _flat(call.values["size"])
     return expand(with_ones(call.values["input"], call.size, len(size)), call.size, *size)
 
@@ -173,7 +156,6 @@ def expand_samples(call: BatchedCall) -> Any:
 @rule("repeat", "broadcasting")
 def repeat(call: BatchedCall) -> Any:
     """Batch ``repeat``; new dimensions are inserted behind the batch dimension, which is not repeated."""
-    only_tensors(call)
     repeats = _flat(call.values["repeats"])
     if len(repeats) < call.ndim("input"):
         raise Unsuitable
@@ -183,7 +165,6 @@ def repeat(call: BatchedCall) -> Any:
 @rule("roll", "moved")
 def roll(call: BatchedCall) -> Any:
     """Batch ``roll`` along dimensions; without ``dims`` the flattened sample is rolled, which runs in the loop."""
-    only_tensors(call)
     dims = call.values["dims"]
     if dims in (None, (), []) or not call.ndim("input"):
         raise Unsuitable
@@ -193,7 +174,6 @@ def roll(call: BatchedCall) -> Any:
 @rule("diag_embed", "moved")
 def diag_embed(call: BatchedCall) -> Any:
     """Batch ``diag_embed``; ``dim1`` and ``dim2`` are dimensions of the result, which has one more."""
-    only_tensors(call)
     ndim = call.ndim("input") + 1
     if ndim < 2:
         raise Unsuitable
@@ -208,7 +188,7 @@ def trace(call: BatchedCall) -> Any:
     return diagonal(call.values["input"], 0, 1, 2).sum(-1)
 
 
-@rule("cat_same stack_same", "moved")
+@rule("cat_same stack_same", "moved", options=True)
 def joined(call: BatchedCall) -> Any:
     """Batch ``cat`` and ``stack``; tensors that are not batched are expanded."""
     pairs = zip(call.values["tensors"], call.batched["tensors"], strict=True)
@@ -224,7 +204,6 @@ def joined(call: BatchedCall) -> Any:
 @rule("sum_to", "broadcasting")
 def sum_to_shape(call: BatchedCall) -> Any:
     """Batch unbroadcasting: the sum over the dimensions along which ``shape`` was broadcast."""
-    only_tensors(call)
     shape = tuple(call.values["shape"])
     missing = call.ndim("input") - len(shape)
     if not missing:
@@ -235,7 +214,6 @@ def sum_to_shape(call: BatchedCall) -> Any:
 @rule("spread", "broadcasting")
 def spread(call: BatchedCall) -> Any:
     """Batch the vjp of a sum; if it was over all dimensions, these are listed without the batch dimension."""
-    only_tensors(call)
     shape, dim, keepdim = (call.values[name] for name in ("shape", "dim", "keepdim"))
     if not shape:
         return view(call.values["input"], call.size)
@@ -248,7 +226,6 @@ def spread(call: BatchedCall) -> Any:
 @rule("pad_back avg_pool_back adaptive_avg_back pad_like crop_like", "shape behind the batch")
 def back(call: BatchedCall) -> Any:
     """Batch the vjps of views and windows, whose options are the shape and dimensions of a sample."""
-    only_tensors(call)
     shape, dims = tuple(call.values["shape"]), [d for d in ("dim", "dim1", "dim2") if d in call.values]
     changes = {name: physical_dim(call.values[name], len(shape)) for name in dims}
     return call.run(shape=(call.size, *shape), **changes)
@@ -257,7 +234,6 @@ def back(call: BatchedCall) -> Any:
 @rule("gather_back index_select_back", "moved")
 def back_of_index(call: BatchedCall) -> Any:
     """Batch the vjps of ``gather`` and ``index_select``; the index of the latter cannot be batched."""
-    only_tensors(call)
     shape = tuple(call.values["shape"])
     if not shape or call.op.name == "index_select_back" and call.batched.get("index"):
         raise Unsuitable
