@@ -40,10 +40,7 @@ WITHOUT_A_CHECK = """
 
 
 def check_float(name: str, x: Any, low: bool = False) -> None:
-    """Check that ``x`` is a tensor of a floating or complex dtype that LAPACK supports.
-
-    :param low: also accept half precision.
-    """
+    """Check that ``x`` is a tensor of a dtype that LAPACK supports, floating or complex; ``low``: or half precision."""
     if isinstance(x, Tensor):
         x = x._a
     elif not hasattr(x, "dtype"):
@@ -83,11 +80,7 @@ def check_same(name: str, a: Any, b: Any, labels: tuple[str, str] = ("A", "B")) 
 
 
 def check_info(name: str, info: Any, message: str) -> None:
-    """Check that LAPACK succeeded for every matrix.
-
-    :param info: LAPACK's info for each matrix: 0 for success.
-    :param message: the error's message; ``{}`` stands for the info.
-    """
+    """Check that LAPACK succeeded for every matrix: its info is 0, for which ``{}`` stands in the error's message."""
     if backend.is_bare(array_of(info)):
         return
     info = backend.fetch(array_of(info))
@@ -145,10 +138,7 @@ def together(name: str, *arrays: Any, labels: str = "A and B") -> list[Any]:
 
 
 def each(function: Callable[..., Any], *arrays: Any, vectors: int = 0) -> tuple[Any, ...]:
-    """Apply ``function`` to each matrix of a batch and stack the results: for routines that take one matrix.
-
-    :param arrays: with equal batch dimensions; the last ``vectors`` of them hold vectors instead of matrices.
-    """
+    """Apply ``function`` to each matrix of a batch, and to vectors of the last arrays, and stack the results."""
     first = arrays[0]
     batch = first.shape[:-2]
     cores = [2] * (len(arrays) - vectors) + [1] * vectors
@@ -160,11 +150,8 @@ def each(function: Callable[..., Any], *arrays: Any, vectors: int = 0) -> tuple[
         models = [place.zeros(a.shape[a.ndim - core :], a.dtype) for a, core in zip(arrays, cores, strict=True)]
         return tuple(place.zeros((*batch, *r.shape), r.dtype) for r in map(place.asarray, function(*models)))
     flat = [a.reshape((count, *a.shape[a.ndim - core :])) for a, core in zip(arrays, cores, strict=True)]
-    results = [function(*(a[i] for a in flat)) for i in range(count)]
-    return tuple(
-        np.stack([place.asarray(r) for r in parts]).reshape((*batch, *parts[0].shape))
-        for parts in zip(*results, strict=True)
-    )
+    results = zip(*(function(*(a[i] for a in flat)) for i in range(count)), strict=True)
+    return tuple(np.stack([place.asarray(r) for r in parts]).reshape((*batch, *parts[0].shape)) for parts in results)
 
 
 def no_info(a: Any) -> Any:
@@ -287,10 +274,7 @@ SINGULAR = "The solver failed because the input matrix is singular."
 
 
 def solve_array(a: Any, b: Any) -> Any:
-    """Return the solution X of ``a @ X = b``.
-
-    :raises LinAlgError: a matrix is singular; the batch element is named.
-    """
+    """Return the solution X of ``a @ X = b``, or raise a LinAlgError that names the batch element of a singular one."""
     try:
         x = np.linalg.solve(a, b)
     except np.linalg.LinAlgError:

@@ -26,8 +26,7 @@ def cholesky_back(g: Any, factor: Any, upper: bool) -> Any:
         g, factor = mH(g), mH(factor)
     phi = tril(mH(factor) @ g)
     phi = phi + mH(tril(phi, -1))
-    inner = triangle_solve(mH(factor), phi, True, True, False)
-    return triangle_solve(factor, inner, False, False, False) * 0.5
+    return triangle_solve(factor, triangle_solve(mH(factor), phi, True, True, False), False, False, False) * 0.5
 
 
 def _lower_factor(a: Any) -> tuple[Any, Any]:

@@ -13,7 +13,6 @@ import numpy as np
 from nbautograd._engine.compiler.op import composite, derivative_helper, no_method
 from nbautograd._engine.core.return_types import return_type
 from nbautograd._engine.core.tensor import Tensor
-from nbautograd._engine.ops._internal import cast_back  # noqa: F401 - formulas name it
 from nbautograd._engine.ops.elementwise.complex import conj, real
 from nbautograd._engine.ops.linalg._common import checked, eye_of, mH, solve_same
 from nbautograd._engine.ops.linalg.svd import check_phase, converging, gaps, recorded

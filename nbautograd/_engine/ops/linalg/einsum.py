@@ -185,20 +185,17 @@ def _from_lists(arguments: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
 
 
 def _check_output(output: str, inputs: str) -> None:
-    for letter in output:
-        if output.count(letter) > 1:
-            raise RuntimeError(f"einsum(): output subscript {letter} appears more than once in the output")
-        if letter not in inputs:
-            raise RuntimeError(
-                f"einsum(): output subscript {letter} does not appear in the equation for any input operand"
-            )
+    for c in output:
+        if output.count(c) > 1:
+            raise RuntimeError(f"einsum(): output subscript {c} appears more than once in the output")
+        if c not in inputs:
+            raise RuntimeError(f"einsum(): output subscript {c} does not appear in the equation for any input operand")
 
 
 @functools.lru_cache(maxsize=256)
 def _subscripts(equation: str, *ndims: int) -> tuple[tuple[str, ...], str]:
     """Return the subscripts of each operand and of the result, with the ellipsis replaced by unused letters."""
-    text = equation.replace(" ", "")
-    left, arrow, right = text.partition("->")
+    left, arrow, right = equation.replace(" ", "").partition("->")
     terms = left.split(",")
     if len(terms) != len(ndims) or not ndims:
         raise RuntimeError(
@@ -207,8 +204,7 @@ def _subscripts(equation: str, *ndims: int) -> tuple[tuple[str, ...], str]:
         )
     widths = [_width(equation, i, term, ndim) for i, (term, ndim) in enumerate(zip(terms, ndims, strict=True))]
     most = max(widths)
-    spare = [chr(c) for c in range(0x3B1, 0x3B1 + 64)]
-    dots = "".join(spare[:most])
+    dots = "".join(chr(c) for c in range(0x3B1, 0x3B1 + most))
     inputs = [term.replace("...", dots[most - width :]) for term, width in zip(terms, widths, strict=True)]
     if arrow:
         output = right.replace("...", dots)

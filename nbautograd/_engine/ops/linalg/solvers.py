@@ -346,7 +346,6 @@ def adjugate_back(g: Any, result: Any, a: Any) -> Any:
 def adjugate(A: Tensor) -> Tensor:
     """Return the adjugate of each matrix: the gradient of the determinant, also where that is 0."""
     d = np.linalg.det(A)[..., None, None]
-    n = A.shape[-1]
     if not A.size:
         return A.copy()
     if bool((np.abs(d) > 0).all()):
@@ -355,8 +354,7 @@ def adjugate(A: Tensor) -> Tensor:
     u, s, vh = np.linalg.svd(A)
     others = np.where(eye_of.__wrapped__(s) != 0, 1, s[..., None, :]).prod(-1)
     phase = (np.linalg.det(u) * np.linalg.det(vh))[..., None, None]
-    result = mH(vh) * (others[..., None, :] if n else others) @ mH(u)
-    return (phase * result).astype(A.dtype)
+    return (phase * (mH(vh) * others[..., None, :] @ mH(u))).astype(A.dtype)
 
 
 @no_method(symbol="det", half=NATIVE, out=True, A="g[..., None, None] * mH(adjugate(A))")
