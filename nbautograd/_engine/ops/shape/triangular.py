@@ -224,6 +224,5 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
         raise RuntimeError(f"N must be non-negative, got {columns}")
     if x._a.dtype.kind in "iub":
         x = x.to(dtypes.int64)
-    exponents = wrap_known(backend.module(x.device).arange(columns))
-    powers = unsqueeze(x, 1) ** exponents
+    powers = unsqueeze(x, 1) ** wrap_known(backend.module(x.device).arange(columns))
     return powers if increasing else flip(powers, 1)

@@ -79,8 +79,7 @@ def _avg_pool(input: Tensor, out: Ints, options: Any) -> Tensor:
             if low < high:
                 part, added = sums[_every(d, low, 1, high - low)], x[_every(d, low * s + i - p, s, high - low)]
                 np.add(0 if first_is_whole and not i else part, added, out=part)
-    divisor = _divisor(input, input.shape[first:], out, options)
-    means = sums / divisor
+    means = sums / _divisor(input, input.shape[first:], out, options)
     means = np.trunc(means).astype(input.dtype) if input.dtype.kind in "iu" else means
     return _laid_out(means, input, len(out))
 
@@ -136,8 +135,7 @@ def _adaptive_avg(input: Tensor, out: Ints) -> Tensor:
         lead = input.shape[: input.ndim - len(out)]
         images = input.reshape((math.prod(lead), -1))
         means = row_sums(images) / images.shape[1] if are_rows(images) else pairwise_mean(images, (1,))
-        means = means.reshape((*lead, *out))
-        return _laid_out(means, input, len(out))
+        return _laid_out(means.reshape((*lead, *out)), input, len(out))
     result = input
     for d, m in enumerate(out, input.ndim - len(out)):
         n = result.shape[d]
@@ -242,9 +240,7 @@ def _candidates(images: Any, steps: Any) -> Any:
     result = np.empty_like(images, shape=shape, order="C")
     for number, offset in enumerate(itertools.product(*map(range, kernel))):
         starts = zip(offset, steps, strict=True)
-        result[number] = images[
-            (slice(None), *(slice(i * d, i * d + s * (m - 1) + 1, s) for i, (_, m, _, s, _, d) in starts))
-        ]
+        result[number] = images[(..., *(slice(i * d, i * d + s * (m - 1) + 1, s) for i, (_, m, _, s, _, d) in starts))]
     return result
 
 
@@ -315,9 +311,7 @@ def pool_scatter(input: Tensor, index: Tensor, shape: Any, dims: int) -> Tensor:
     rows, width = math.prod(shape[: len(shape) - dims]), math.prod(shape[len(shape) - dims :])
     output = np.zeros_like(input, shape=(rows * width,), order="C")
     first = backend.module(backend.device_of(input)).arange(rows).reshape((-1, 1)) * width
-    backend.add_at(
-        output, ((index.reshape((rows, index.size // max(rows, 1))) + first).reshape((-1,)),), input.reshape((-1,))
-    )
+    backend.add_at(output, ((index.reshape(rows, index.size // max(rows, 1)) + first).reshape(-1),), input.reshape(-1))
     return output.reshape(shape)
 
 
@@ -326,9 +320,7 @@ def pool_gather(input: Tensor, index: Tensor, dims: int) -> Tensor:
     """Return the elements at flat indices in the last ``dims`` dimensions."""
     lead = input.shape[: input.ndim - dims]
     flat = input.reshape((*lead, math.prod(input.shape[input.ndim - dims :])))
-    return np.take_along_axis(flat, index.reshape((*lead, math.prod(index.shape[len(lead) :]))), -1).reshape(
-        index.shape
-    )
+    return np.take_along_axis(flat, index.reshape(*lead, math.prod(index.shape[len(lead) :])), -1).reshape(index.shape)
 
 
 def _unpool(input: Tensor, index: Tensor, shape: Any, dims: int) -> Tensor:
@@ -344,7 +336,7 @@ def _unpool(input: Tensor, index: Tensor, shape: Any, dims: int) -> Tensor:
 
 
 def _declared(body: Any, name: str, formula: str, many: bool = False, ending: str = "") -> dict[int, Any]:
-    """Declare an operation over two and over three dimensions, for whose number ``%`` stands in its formula."""
+    """Declare an operation over two and over three dimensions; ``%`` stands for their number in its formula."""
     operations: dict[int, Any] = {}
     for n in (2, 3):
         options: Any = {"symbol": name.replace("_", " "), "name": f"{name}{n}d{ending}", "many": many}

@@ -84,8 +84,7 @@ def _lengths(name: str, n_fft: Any, hop_length: Any, win_length: Any) -> tuple[i
     """Return the arguments, with their defaults."""
     n = as_int(n_fft, f"{name}(): argument 'n_fft' (position 2)")
     hop = n // 4 if hop_length is None else as_int(hop_length, f"{name}(): argument 'hop_length'")
-    size = n if win_length is None else as_int(win_length, f"{name}(): argument 'win_length'")
-    return n, hop, size
+    return n, hop, n if win_length is None else as_int(win_length, f"{name}(): argument 'win_length'")
 
 
 def _window(name: str, window: Any, size: int, n: int, like: Tensor) -> Tensor:
@@ -98,10 +97,9 @@ def _window(name: str, window: Any, size: int, n: int, like: Tensor) -> Tensor:
         window = ones(size, dtype=like.dtype.to_real(), device=like.device)
     check_tensors(name, window=window)
     if window.shape != (size,):
-        _refuse(
-            name,
-            f"Invalid window shape: expected a 1D window tensor of size equal to win_length={size}, but got window "
-            f"with size {list(window.shape)}",
+        raise ShapeError(
+            f"{name}(): Invalid window shape: expected a 1D window tensor of size equal to win_length={size}, but got "
+            f"window with size {list(window.shape)}"
         )
     return window if size == n else centered(window, size, n)
 
@@ -122,10 +120,9 @@ def _check_istft(
     half = input.shape[-2] != n if onesided is None else onesided
     if input.shape[-2] != (n // 2 + 1 if half else n):
         expected = "n_fft / 2 + 1" if half else "n_fft"
-        _refuse(
-            "istft",
-            f"expected the frequency dimension of the input tensor to match {expected} when onesided={half} "
-            f"(n_fft={n}), but got {input.shape[-2]}",
+        raise ShapeError(
+            f"istft(): expected the frequency dimension of the input tensor to match {expected} when onesided={half} "
+            f"(n_fft={n}), but got {input.shape[-2]}"
         )
     if not 0 < hop <= size:
         _refuse("istft", f"expected 0 < hop_length <= win_length, but got hop_length={hop} and win_length={size}")
@@ -233,10 +230,9 @@ def _overlap_add_normalized(pieces: Tensor, weights: Tensor, hop: int, start: in
     signal = narrow(overlap_add(pieces * weights, hop, whole), -1, start, length)
     envelope = narrow(overlap_add(expand(weights * weights, (count, n)), hop, whole), -1, start, length)
     if bool((np.abs(elements(envelope)) < 1e-11).any()):
-        _refuse(
-            "istft",
-            "window overlap add min is 0: some elements are covered by no window, so they cannot be computed. Use a "
-            "smaller hop_length, another window, or center=True",
+        raise ShapeError(
+            "istft(): window overlap add min is 0: some elements are covered by no window, so they cannot be computed. "
+            "Use a smaller hop_length, another window, or center=True"
         )
     return signal / envelope
 
