@@ -42,9 +42,7 @@ def jvp(
             "with strict=True."
         )
     result = detached(tree_unflatten([pair.primal for pair in pairs], structure))
-    products = [
-        pair.primal.detach().new_zeros(pair.primal.shape) if pair.tangent is None else pair.tangent for pair in pairs
-    ]
+    products = [p.primal.detach().new_zeros(p.primal.shape) if p.tangent is None else p.tangent for p in pairs]
     product = detached(tree_unflatten(products, structure))
     return (result, product, detached(aux)) if has_aux else (result, product)
 

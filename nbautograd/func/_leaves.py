@@ -19,10 +19,7 @@ Places = int | tuple[int, ...]
 
 
 def places_of(args: tuple[Any, ...], argnums: Places) -> list[int]:
-    """Return the positions in ``argnums``, counted from the front.
-
-    :raises RuntimeError: a position is out of range, repeated, or not an int.
-    """
+    """Return the positions in ``argnums``, which must be in range and differ, counted from the front."""
     places = list(argnums) if isinstance(argnums, tuple) else [argnums]
     if not places:
         raise AutogradError("argnums must be non-empty")
@@ -146,10 +143,7 @@ def samples_of(t: Any) -> Any:
 
 
 def with_aux(answer: Any, has_aux: bool, name: str) -> tuple[Any, Any]:
-    """Return the value and the auxiliary value in a function's result.
-
-    :raises RuntimeError: ``has_aux`` is True, and the result is not a pair.
-    """
+    """Return the value and the auxiliary value in a function's result, which is a pair if ``has_aux`` is True."""
     if not has_aux:
         return answer, None
     if not (isinstance(answer, tuple) and len(answer) == 2):

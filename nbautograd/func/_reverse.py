@@ -134,10 +134,7 @@ def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
 
 
 def outputs_of(value: Any, name: str) -> tuple[list[Any], Any]:
-    """Return the tensors in a function's result, and their structure.
-
-    :raises RuntimeError: the result has no tensors, or other values.
-    """
+    """Return the tensors in a function's result, which has one or more and nothing else, and their structure."""
     outputs, spec = tree_flatten(value)
     if not outputs:
         raise AutogradError(

@@ -27,9 +27,7 @@ __all__ = ["same_size", "scaled"]
 UNARY = """
     abs sign sgn sin asin sinh asinh tan atan tanh atanh sqrt expm1 log1p erf erfinv ceil floor round trunc frac relu
     signbit isnan isinf isposinf isneginf deg2rad rad2deg nan_to_num conj_physical"""
-ALIASES = {
-    "absolute": "abs", "arcsin": "asin", "arcsinh": "asinh", "arctan": "atan", "arctanh": "atanh", "fix": "trunc",
-}  # fmt: skip
+ALIASES = {"absolute": "abs", "fix": "trunc"} | {f"arc{name}": f"a{name}" for name in ("sin", "sinh", "tan", "tanh")}
 
 
 # -- one operand -------------------------------------------------------------------------------------------------------
@@ -149,9 +147,7 @@ def zeros_like(
     """Return a sparse tensor of the same shape without values."""
     array = stored(input)
     result = wrapped(array.like(array.values[:0], indices=array.indices[:, :0], is_coalesced=True))
-    if dtype is not None or device is not None:
-        result = to(result, device=device, dtype=dtype)
-    return result.requires_grad_(requires_grad)
+    return to(result, device=device, dtype=dtype).requires_grad_(requires_grad)
 
 
 @handles("new_zeros new_empty")
@@ -219,9 +215,8 @@ def _sum(name: str, node: str, input: Any, other: Any, alpha: Any) -> Any:
             f"got {a.sparse_dim} and {b.sparse_dim}, {a.kind!r} and {b.kind!r}"
         )
     result = wrapped(a.plus(b)) if a.__class__ is SparseArray else wrap(_dense_sum(a, b))
-    return record(
-        result, node, "+" if name == "add" else "−", (input, other), lambda g: (g, g if alpha == 1 else g * alpha)
-    )
+    symbol = "+" if name == "add" else "−"
+    return record(result, node, symbol, (input, other), lambda g: (g, g if alpha == 1 else g * alpha))
 
 
 @handles("add __add__")

@@ -43,10 +43,7 @@ def _transposed(x: Any) -> Any:
 
 
 def _product(input: Any, other: Any, node: str, masked: bool) -> Any:
-    """Multiply two matrices, at least one sparse.
-
-    :param masked: if True, gradients of sparse matrices are only those of their stored elements.
-    """
+    """Multiply two matrices, at least one sparse; gradients of sparse ones are masked to their stored elements."""
     if BatchedTensor in (input.__class__, other.__class__):
         return OPS["mm"].function(input, other)  # sample by sample
     product = array_matmul(stored(input), stored(other))
@@ -238,8 +235,6 @@ def sspaddmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha:
         raise RuntimeError("sspaddmm(): tensor.sspaddmm(...) can only be called on sparse tensors")
     for name, operand, wanted in (("mat1", mat1, "sparse"), ("mat2", mat2, "strided")):
         if is_sparse(operand) != (wanted == "sparse"):
-            layout = "Sparse" if is_sparse(operand) else "Strided"
-            raise RuntimeError(
-                f"sspaddmm: expected '{name}' to have {wanted} layout, got '{name}' with layout {layout}"
-            )
+            given = "Sparse" if is_sparse(operand) else "Strided"
+            raise RuntimeError(f"sspaddmm: expected '{name}' to have {wanted} layout, got '{name}' with layout {given}")
     return mul(input, beta) + mul(smm(mat1, mat2), alpha)  # type: ignore[no-any-return]

@@ -33,10 +33,8 @@ def _over(input: Any, dims: tuple[int, ...]) -> Any:
         return wrap(values).sum(0, dtype=input.dtype)
     shape = tuple(n for d, n in enumerate(array.shape) if d not in dims)
     kept = len(rest) == sparse
-    indices = array.indices if kept else np.stack([array.indices[d] for d in rest])
-    return wrapped(
-        array.like(values, indices=indices, shape=shape, is_coalesced=array.is_coalesced and kept).coalesced()
-    )
+    at = array.indices if kept else np.stack([array.indices[d] for d in rest])
+    return wrapped(array.like(values, indices=at, shape=shape, is_coalesced=array.is_coalesced and kept).coalesced())
 
 
 def sparse_sum(input: Tensor, dim: Any = None, dtype: dtypes.dtype | None = None) -> Tensor:
@@ -79,10 +77,8 @@ def _spread(g: Any, own: Any, dims: tuple[int, ...]) -> Any:
     rest = [d for d in range(sparse) if d not in dims]
     if rest:
         shape = tuple(n for d, n in enumerate(own.shape) if d not in dims)
-        values = np.zeros_like(own.values, shape=(own.nnz, *shape[len(rest) :]))
-        spread = values_of(
-            at_places(g, own.like(values, indices=np.stack([own.indices[d] for d in rest]), shape=shape))
-        )
+        zeros = np.zeros_like(own.values, shape=(own.nnz, *shape[len(rest) :]))
+        spread = values_of(at_places(g, own.like(zeros, indices=np.stack([own.indices[d] for d in rest]), shape=shape)))
     else:
         spread = g.unsqueeze(0).expand(own.nnz, *g.shape)
     for d in dims:
@@ -145,11 +141,9 @@ def _softmax(name: str, input: Any, dim: int, dtype: Any, log: bool) -> Any:
     return recompute("SparseLogSoftmaxBackward0" if log else "SparseSoftmaxBackward0", name, (x,), compute)
 
 
-def _groups(array: Any, d: int) -> Any:
+def _groups(a: Any, d: int) -> Any:
     """Return, for each value, the number of its group: values that share all coordinates except one."""
-    rest = array.like(
-        array.values, indices=np.delete(array.indices, d, 0), shape=(*array.shape[:d], *array.shape[d + 1 :])
-    )
+    rest = a.like(a.values, indices=np.delete(a.indices, d, 0), shape=(*a.shape[:d], *a.shape[d + 1 :]))
     return np.unique(rest.keys(), return_inverse=True)[1].reshape((-1,))
 
 

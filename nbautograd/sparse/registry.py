@@ -22,7 +22,6 @@ F = TypeVar("F", bound=Callable[..., Any])
 OPERATIONS: dict[str, Callable[..., Any]] = {}
 """The operations by name; others are not supported."""
 
-
 PRODUCTS = {"mm", "mv", "matmul", "__rmatmul__"}
 """Operations that accept batched tensors inside ``vmap``: sample by sample."""
 
@@ -97,13 +96,8 @@ class SparseNode(Node):
             self.raise_freed()
         gradients = self.rule(g)
         if not retain_graph:
-            self.rule, self.s_values = _freed, FREED
+            self.rule, self.s_values = list, FREED  # without the rule's tensors; it is not called again
         return [None if edge is None else d for edge, d in zip(self.edges, gradients, strict=True)]
-
-
-def _freed(g: Any) -> Sequence[Any]:
-    """Raise, as the rule of a node whose saved tensors are freed."""
-    raise AssertionError
 
 
 @functools.cache

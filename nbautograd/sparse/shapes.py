@@ -170,9 +170,7 @@ def cat(tensors: Sequence[Any], dim: int = 0) -> Any:
 
     def rule(g: Any) -> list[Any]:
         parts = zip(begins, lengths, strict=False)
-        return [
-            _between(g, d, begin, length) if is_sparse(g) else g.narrow(d, begin, length) for begin, length in parts
-        ]
+        return [_between(g, d, begin, count) if is_sparse(g) else g.narrow(d, begin, count) for begin, count in parts]
 
     return record(wrapped(result), "CatBackward0", "cat", tuple(tensors), rule)
 
@@ -298,7 +296,13 @@ def getitem(input: Any, key: Any) -> Any:
     return input
 
 
-@handles("narrow narrow_copy")
+@handles("narrow")
 def narrow(input: Any, dim: int, start: int, length: int) -> Any:
     """Return a slice along a dimension."""
     return index_select(input, dim, wrap(np.arange(start, start + length)))
+
+
+@handles("narrow_copy")
+def narrow_copy(input: Any, dim: int, start: int, length: int) -> Any:
+    """Return a slice along a dimension."""
+    return narrow(input, dim, start, length)
