@@ -61,10 +61,7 @@ class Updates:
         """The last table of each kernel, on the device, by the addresses in it, which usually stay the same."""
 
     def add(self, rule: Rule, written_to: list[Any], grad: Any) -> bool:
-        """Record an update for ``launch``; return False if it has no kernel.
-
-        :param written_to: the parameter and its state.
-        """
+        """Record the update of a parameter and its state for ``launch``; return False if it has no kernel."""
         p = written_to[0]
         library = backend.of(p).kernels()
         arrays = [*written_to, grad]
