@@ -168,7 +168,7 @@ def median(
     if not floating and bool((~where.any(d[0])).any()):
         raise ValueError("masked median expects no fully masked out rows if dtype is not floating point")
     x, kind = x if floating else x.to(dtypes.float64), x.dtype
-    return filled(x, where, math.nan).nanmedian(d[0], keepdim).values.to(kind)  # type: ignore[no-any-return]
+    return filled(x, where, math.nan).nanmedian(d[0], keepdim).values.to(kind)
 
 
 def logsumexp(

@@ -113,9 +113,7 @@ def matmul(input: Any, other: Any, *, out: Any = None) -> Any:
         return mv(input, other)
     if input.ndim == 1 and other.ndim == 2:
         return mv(t(other), input)
-    if input.ndim == other.ndim == 3:
-        return bmm(input, other)
-    return mm(input, other, out=out)
+    return bmm(input, other) if input.ndim == other.ndim == 3 else mm(input, other, out=out)
 
 
 @handles("__rmatmul__")

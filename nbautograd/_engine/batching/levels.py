@@ -32,9 +32,7 @@ def on_level(t: Any, level: BatchLevel) -> Any:
     """Return the tensor, batched at a level; if it is not, it is expanded to the batch size."""
     if level_of(t) > level.number:
         return batched(on_level(t.value, level), t.bdim, t.level)
-    if level_of(t) == level.number:
-        return t
-    return batched(expand(t, level.size, *t._a.shape), 0, level)
+    return t if level_of(t) == level.number else batched(expand(t, level.size, *t._a.shape), 0, level)
 
 
 def on_same_levels(*tensors: Any) -> list[Any]:
@@ -54,9 +52,7 @@ def split(t: Any, level: BatchLevel) -> Any:
     """Return the tensor without a level, whose batch dimension comes first."""
     if level_of(t) > level.number:
         return batched(split(t.value, level), t.bdim + 1, t.level)
-    if level_of(t) == level.number:
-        return to_front(t.value, t.bdim)
-    return expand(t, level.size, *t._a.shape)
+    return to_front(t.value, t.bdim) if level_of(t) == level.number else expand(t, level.size, *t._a.shape)
 
 
 def joined(t: Tensor, level: BatchLevel, dim: int = 0) -> Any:

@@ -185,9 +185,7 @@ def wrapped(result: Any, level: BatchLevel) -> Any:
     if isinstance(result, Tensor):
         assert result._a.shape[0] == level.size, "a rule has lost the batch"
         return batched(result, 0, level)
-    if isinstance(result, (tuple, list)):
-        return rebuilt(result, [wrapped(part, level) for part in result])
-    return result
+    return rebuilt(result, [wrapped(part, level) for part in result]) if isinstance(result, (tuple, list)) else result
 
 
 def rebuilt(like: Any, parts: list[Any]) -> Any:

@@ -199,9 +199,7 @@ def placed(x: Tensor, dim: int, level: BatchLevel) -> Any:
     if isinstance(x, BatchedTensor) and x.level is level and x.bdim == dim:
         return x.value
     value = aligned(*lowered(x, level.number), level.size)
-    if not dim:
-        return value
-    return permute(value, *range(1, dim + 1), 0, *range(dim + 1, value._a.ndim))
+    return permute(value, *range(1, dim + 1), 0, *range(dim + 1, value._a.ndim)) if dim else value
 
 
 def _concatenated(parts: list[Any], out_dims: Dims) -> Any:

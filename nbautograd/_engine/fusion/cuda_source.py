@@ -181,9 +181,7 @@ def _literal(value: Any, to: np.dtype[Any]) -> str:
         part = np.dtype(f"f{to.itemsize // 2}")
         number = complex(value)
         return f"{c_type(to)}({_literal(number.real, part)}, {_literal(number.imag, part)})"
-    if is_half(to):
-        return f"{c_type(to)}({_literal(value, np.dtype(np.float32))})"
-    return _real(value, to)
+    return f"{c_type(to)}({_literal(value, np.dtype(np.float32))})" if is_half(to) else _real(value, to)
 
 
 def _integer(value: int, to: np.dtype[Any]) -> str:

@@ -188,9 +188,7 @@ def compact(value: Any) -> Any:
         value = value[tuple([slice(1) if not stride else slice(None) for stride in value.strides])]
         if not value.flags.c_contiguous:
             return None
-    if value.size == 1:
-        return value.reshape(())
-    return value
+    return value.reshape(()) if value.size == 1 else value
 
 
 def _summed(

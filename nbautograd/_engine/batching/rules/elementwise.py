@@ -94,9 +94,8 @@ def clone(call: BatchedCall) -> Any:
 @rule("copy", "broadcasting")
 def copy(call: BatchedCall) -> Any:
     """Batch ``copy_``: the source broadcasts to the shape of the target."""
-    source = call.values["other"]
-    if call.batched.get("other"):
-        source = call.full("other", max(call.ndim("input"), call.ndim("other")))
+    ndim = max(call.ndim("input"), call.ndim("other"))
+    source = call.full("other", ndim) if call.batched.get("other") else call.values["other"]
     return call.run(input=call.full("input"), other=source)
 
 

@@ -42,9 +42,7 @@ def matrix_vector(call: BatchedCall) -> Any:
         raise Unsuitable
     if not call.batched.get("input"):
         return matmul(v, transpose(a, 0, 1))
-    if not call.batched.get("vec"):
-        return matmul(a, v)
-    return matmul(a, unsqueeze(v, 2)).squeeze(2)
+    return matmul(a, unsqueeze(v, 2)).squeeze(2) if call.batched.get("vec") else matmul(a, v)
 
 
 @rule("dot vdot", "one product")

@@ -50,9 +50,7 @@ def tolerance(a: Any, largest: Any, atol: Any, rtol: Any) -> Any:
     for each in (atol, rtol):
         joint_shape([getattr(each, "shape", ()), largest.shape])  # which raises where they do not broadcast
     relative = rtol * largest
-    if hasattr(absolute, "ndim"):
-        return np.maximum(absolute, relative)
-    return relative.clip(absolute, None)
+    return np.maximum(absolute, relative) if hasattr(absolute, "ndim") else relative.clip(absolute, None)
 
 
 def _inverted(values: Any, small: Any) -> Any:

@@ -277,8 +277,7 @@ def _solve_packed(packed: Any, pivots: Any, b: Any, adjoint: bool) -> Any:
     n = packed.shape[-1]
     order = np.broadcast_to(permutation(pivots, n), (*packed.shape[:-2], n))
     if adjoint:  # Uᴴ Lᴴ Pᵀ X = B
-        b = substitute(mH(packed), b, False, True, False)
-        b = substitute(mH(packed), b, True, True, True)
+        b = substitute(mH(packed), substitute(mH(packed), b, False, True, False), True, True, True)
         return np.take_along_axis(b, order.argsort(-1)[..., None], -2)
     b = np.take_along_axis(b, order[..., None], -2)
     return substitute(packed, substitute(packed, b, False, True, True), True, True, False)

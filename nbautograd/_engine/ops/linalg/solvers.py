@@ -424,6 +424,4 @@ def logdet(input: Tensor) -> Tensor:
     """
     checked("logdet", input, square=True)
     sign, size = slogdet_parts(input)
-    if is_complex(input):
-        return sign.log() + size
-    return where(sign == -1, math.nan, size)
+    return sign.log() + size if is_complex(input) else where(sign == -1, math.nan, size)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd._engine.arrays.size import Ints, as_int, by_name, dimension, sizes
+from nbautograd._engine.arrays.size import as_int, by_name, dimension, sizes
 from nbautograd._engine.arrays.strides import empty_as, in_format
 from nbautograd._engine.compiler.op import NATIVE, alias, composite, op, with_numpy_names
 from nbautograd._engine.core.tensor import Tensor, wrap
@@ -80,6 +80,9 @@ def flipud(input: Tensor) -> Tensor:
     if input._a.ndim < 1:
         raise RuntimeError("flipud(): Input must be >= 1-d, got 0-d.")
     return flip(input, 0)
+
+
+Ints = int | tuple[int, ...] | list[int]
 
 
 @op(symbol="roll", half=NATIVE, input="roll(g, negated(shifts), dims)")
