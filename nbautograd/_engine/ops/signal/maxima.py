@@ -167,4 +167,5 @@ def maxima_gather(
     input: Tensor, x: Tensor, within: Tensor, among: Tensor, any_nan: Tensor, kernel: Ints, stride: Ints
 ) -> Tensor:
     """Return the elements at the maxima of ``x``."""
-    return pool_gather.__wrapped__(input, _index(x, among.shape[-2:], kernel, stride), 2)
+    index = _index(x, among.shape[-2:], kernel, stride)
+    return pool_gather.__wrapped__(input, index, 2)
