@@ -149,7 +149,6 @@ def mean(
 
 
 def _count(where: Tensor, dim: Dims, keepdim: bool, like: Tensor) -> Tensor:
-    """Return the number of unmasked elements."""
     return sum(where, dim, keepdim=keepdim, dtype=dtypes.int64).to(like.dtype)
 
 

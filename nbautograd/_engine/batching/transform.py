@@ -203,7 +203,6 @@ def placed(x: Tensor, dim: int, level: BatchLevel) -> Any:
 
 
 def _concatenated(parts: list[Any], out_dims: Dims) -> Any:
-    """Return the results of all chunks, concatenated."""
     columns = zip(*(tree_flatten(part)[0] for part in parts), strict=True)
     spec = tree_flatten(parts[0])[1]
     pairs = zip(columns, _out_dims("", out_dims, spec), strict=True)

@@ -185,7 +185,6 @@ def _literal(value: Any, to: np.dtype[Any]) -> str:
 
 
 def _integer(value: int, to: np.dtype[Any]) -> str:
-    """Return an integer of a dtype."""
     suffix = {"l": "LL", "q": "LL", "L": "ULL", "Q": "ULL"}.get(to.char, "")
     if suffix == "LL" and value == -(1 << 63):
         return "(-9223372036854775807LL - 1)"

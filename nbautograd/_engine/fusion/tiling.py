@@ -141,7 +141,6 @@ def _untiled(kernel: ElementwiseKernel, values: tuple[Any, ...], fit: Any = None
 
 
 def _scratch(kernel: ElementwiseKernel, tiling: Tiling, dtype: np.dtype[Any], more: int = 0) -> Any:
-    """Allocate buffers for the intermediate results of a tile."""
     return np.empty((kernel.scratch + more, tiling.step * math.prod(tiling.shape[1:])), dtype)
 
 

@@ -75,7 +75,6 @@ def hermitian_twice(input: Tensor, dim: int, length: int) -> Tensor:
 
 
 def _mode(name: str, norm: Any) -> str:
-    """Check the normalization, and return it."""
     if check_option(name, "norm", norm, "str | None") not in (None, *FLIPPED):
         raise RuntimeError(f'{name}(): Invalid normalization mode: "{norm}"; expected one of {", ".join(FLIPPED)}')
     return norm or "backward"

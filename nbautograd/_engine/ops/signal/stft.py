@@ -81,7 +81,6 @@ def _refuse(name: str, what: str) -> NoReturn:
 
 
 def _lengths(name: str, n_fft: Any, hop_length: Any, win_length: Any) -> tuple[int, int, int]:
-    """Return the arguments, with their defaults."""
     n = as_int(n_fft, f"{name}(): argument 'n_fft' (position 2)")
     hop = n // 4 if hop_length is None else as_int(hop_length, f"{name}(): argument 'hop_length'")
     return n, hop, n if win_length is None else as_int(win_length, f"{name}(): argument 'win_length'")
