@@ -27,5 +27,4 @@ __all__ = [
     "vmap",
 ]
 
-
 docstrings.describe_all([globals()[name] for name in __all__], *packages.TRANSFORMS)

@@ -42,9 +42,7 @@ def jvp(
             "with strict=True."
         )
     result = detached(tree_unflatten([pair.primal for pair in pairs], structure))
-    products = [
-        pair.primal.detach().new_zeros(pair.primal.shape) if pair.tangent is None else pair.tangent for pair in pairs
-    ]
+    products = [p.primal.detach().new_zeros(p.primal.shape) if p.tangent is None else p.tangent for p in pairs]
     product = detached(tree_unflatten(products, structure))
     return (result, product, detached(aux)) if has_aux else (result, product)
 
@@ -105,11 +103,8 @@ def jacfwd(func: Function, argnums: Places = 0, has_aux: bool = False, *, random
 
             parts, structure, aux = _columns(partial, leaves[number], has_aux, randomness)
             columns.append(parts)
-        trees = [
-            tree_unflatten(by_input, spec)[0] if isinstance(argnums, int) else tree_unflatten(by_input, spec)
-            for by_input in zip(*columns, strict=True)
-        ]
-        result = tree_unflatten(trees, structure)
+        trees = [tree_unflatten(by_input, spec) for by_input in zip(*columns, strict=True)]
+        result = tree_unflatten([tree[0] for tree in trees] if isinstance(argnums, int) else trees, structure)
         return (result, aux) if has_aux else result
 
     return jacobian

@@ -19,10 +19,7 @@ Places = int | tuple[int, ...]
 
 
 def places_of(args: tuple[Any, ...], argnums: Places) -> list[int]:
-    """Return the positions in ``argnums``, counted from the front.
-
-    :raises RuntimeError: a position is out of range, repeated, or not an int.
-    """
+    """Return the positions in ``argnums``, which must be in range and differ, counted from the front."""
     places = list(argnums) if isinstance(argnums, tuple) else [argnums]
     if not places:
         raise AutogradError("argnums must be non-empty")
@@ -120,10 +117,8 @@ def detached(tree: Any) -> Any:
     roots = {i: root for i, value in enumerate(values) if (root := _root(value)) is not None}
     if not roots:
         return tree
-    if _is_spent(list(roots.values())):  # the common case: one traversal for all
-        spent = dict.fromkeys(roots, True)
-    else:
-        spent = {i: _is_spent([root]) for i, root in roots.items()}
+    are_all = _is_spent(list(roots.values()))  # the common case: one traversal for all
+    spent = {i: are_all or _is_spent([root]) for i, root in roots.items()}
     return tree_unflatten([value.detach() if spent.get(i) else value for i, value in enumerate(values)], spec)
 
 
@@ -148,10 +143,7 @@ def samples_of(t: Any) -> Any:
 
 
 def with_aux(answer: Any, has_aux: bool, name: str) -> tuple[Any, Any]:
-    """Return the value and the auxiliary value in a function's result.
-
-    :raises RuntimeError: ``has_aux`` is True, and the result is not a pair.
-    """
+    """Return the value and the auxiliary value in a function's result, which is a pair if ``has_aux`` is True."""
     if not has_aux:
         return answer, None
     if not (isinstance(answer, tuple) and len(answer) == 2):

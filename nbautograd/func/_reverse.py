@@ -128,17 +128,13 @@ def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
             )
         with enable_grad():
             gradients = multiply(weights)
-        result = detached(inputs.like_args(gradients))
-        return result  # type: ignore[no-any-return]
+        return detached(inputs.like_args(gradients))  # type: ignore[no-any-return]
 
     return (inputs.detach(value), product, inputs.detach(aux)) if has_aux else (inputs.detach(value), product)
 
 
 def outputs_of(value: Any, name: str) -> tuple[list[Any], Any]:
-    """Return the tensors in a function's result, and their structure.
-
-    :raises RuntimeError: the result has no tensors, or other values.
-    """
+    """Return the tensors in a function's result, which has one or more and nothing else, and their structure."""
     outputs, spec = tree_flatten(value)
     if not outputs:
         raise AutogradError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from nbautograd._engine.arrays import dtypes
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.elementwise.exp_log import logaddexp as dense_logaddexp
-from nbautograd.masked.reductions import dims_of, filled, highest, lowest, norm, prepared
+from nbautograd.masked.reductions import dims_of, filled, highest, lowest, masked, norm, prepared
 
 __all__ = ["cumprod", "cumsum", "log_softmax", "logaddexp", "normalize", "softmax", "softmin"]
 
@@ -18,32 +18,27 @@ def softmax(input: Tensor, dim: int, *, dtype: DType = None, mask: Tensor | None
     >>> torch.masked.softmax(torch.tensor([1., 2., 1.]), 0, mask=torch.tensor([True, False, True]))
     tensor([0.5000, 0.0000, 0.5000])
     """
-    x, where = prepared("softmax", input, dtype, mask)
-    return filled(x, where, lowest(x.dtype)).softmax(dims_of(dim, x.ndim)[0])
+    return masked("softmax", input, dtype, mask, lowest).softmax(dims_of(dim, input.ndim)[0])
 
 
 def log_softmax(input: Tensor, dim: int, *, dtype: DType = None, mask: Tensor | None = None) -> Tensor:
     """Return the logarithm of :func:`softmax`."""
-    x, where = prepared("log_softmax", input, dtype, mask)
-    return filled(x, where, lowest(x.dtype)).log_softmax(dims_of(dim, x.ndim)[0])
+    return masked("log_softmax", input, dtype, mask, lowest).log_softmax(dims_of(dim, input.ndim)[0])
 
 
 def softmin(input: Tensor, dim: int, *, dtype: DType = None, mask: Tensor | None = None) -> Tensor:
     """Compute softmax of the negated elements where ``mask`` is True; 0 for the others."""
-    x, where = prepared("softmin", input, dtype, mask)
-    return (-filled(x, where, highest(x.dtype))).softmax(dims_of(dim, x.ndim)[0])
+    return (-masked("softmin", input, dtype, mask, highest)).softmax(dims_of(dim, input.ndim)[0])
 
 
 def cumsum(input: Tensor, dim: int, *, dtype: DType = None, mask: Tensor | None = None) -> Tensor:
     """Compute the cumulative sums of the elements where ``mask`` is True."""
-    x, where = prepared("cumsum", input, dtype, mask)
-    return filled(x, where, 0).cumsum(dims_of(dim, x.ndim)[0])
+    return masked("cumsum", input, dtype, mask, 0).cumsum(dims_of(dim, input.ndim)[0])
 
 
 def cumprod(input: Tensor, dim: int, *, dtype: DType = None, mask: Tensor | None = None) -> Tensor:
     """Compute the cumulative products of the elements where ``mask`` is True."""
-    x, where = prepared("cumprod", input, dtype, mask)
-    return filled(x, where, 1).cumprod(dims_of(dim, x.ndim)[0])
+    return masked("cumprod", input, dtype, mask, 1).cumprod(dims_of(dim, input.ndim)[0])
 
 
 def normalize(
@@ -73,6 +68,5 @@ def logaddexp(
     >>> torch.masked.logaddexp(x, x, input_mask=mask, other_mask=mask)
     tensor([0.6931,   -inf])
     """
-    x, where = prepared("logaddexp", input, dtype, input_mask)
-    y, there = prepared("logaddexp", other, dtype, other_mask)
-    return dense_logaddexp(filled(x, where, lowest(x.dtype)), filled(y, there, lowest(y.dtype)))
+    x = masked("logaddexp", input, dtype, input_mask, lowest)
+    return dense_logaddexp(x, masked("logaddexp", other, dtype, other_mask, lowest))

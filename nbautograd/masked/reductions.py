@@ -15,24 +15,18 @@ __all__ = ["amax", "amin", "argmax", "argmin", "logsumexp", "mean", "median", "n
 
 DType = dtypes.dtype | None
 Dims = int | tuple[int, ...] | None
-LOWEST = -math.inf
 
 
-def mask_of(name: str, input: Tensor, mask: Tensor | None) -> Tensor:
-    """Return the mask of a tensor, with its shape; True everywhere without a mask."""
+def prepared(name: str, input: Tensor, dtype: DType, mask: Tensor | None) -> tuple[Tensor, Tensor]:
+    """Return the input in a dtype, and its mask, with its shape; True everywhere without a mask."""
     check_tensors(f"masked.{name}", input=input)
     if mask is None:
-        return input.new_ones(tuple(input.shape), dtype=dtypes.bool_)
+        mask = input.new_ones(tuple(input.shape), dtype=dtypes.bool_)
     check_tensors(f"masked.{name}", mask=mask)
     if mask.ndim > input.ndim:
         raise IndexError("_input_mask expected broadcastable mask (got mask dimensionality higher than of the input)")
     mask = mask if mask.dtype is dtypes.bool_ else mask != 0
-    return mask if mask.shape == input.shape else mask.expand(input.shape)
-
-
-def prepared(name: str, input: Tensor, dtype: dtypes.dtype | None, mask: Tensor | None) -> tuple[Tensor, Tensor]:
-    """Return the input in a dtype, and its mask by :func:`mask_of`."""
-    where = mask_of(name, input, mask)
+    where = mask if mask.shape == input.shape else mask.expand(input.shape)
     return input if dtype is None else input.to(dtype), where
 
 
@@ -41,9 +35,15 @@ def filled(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     return selected(mask, input, input.new_full((), value))  # type: ignore[no-any-return]
 
 
+def masked(name: str, input: Tensor, dtype: DType, mask: Tensor | None, neutral: Any) -> Tensor:
+    """Return the input in a dtype, its masked-out elements replaced by a number, or by that of the dtype."""
+    x, where = prepared(name, input, dtype, mask)
+    return filled(x, where, neutral(x.dtype) if callable(neutral) else neutral)
+
+
 def lowest(kind: dtypes.dtype) -> Any:
     """Return the number that is never a maximum."""
-    return LOWEST if kind.is_floating_point else 0 if kind.rank == 0 else dtypes.iinfo(kind).min
+    return -math.inf if kind.is_floating_point else 0 if kind.rank == 0 else dtypes.iinfo(kind).min
 
 
 def highest(kind: dtypes.dtype) -> Any:
@@ -79,8 +79,7 @@ def sum(
     >>> torch.masked.sum(torch.tensor([1., 2., 3.]), 0, mask=torch.tensor([True, False, True]))
     tensor(4.)
     """
-    x, where = prepared("sum", input, dtype, mask)
-    x = filled(x, where, 0)
+    x = masked("sum", input, dtype, mask, 0)
     return x.sum(dims_of(dim, input.ndim), keepdim) if input.ndim else x.sum()
 
 
@@ -92,8 +91,7 @@ def prod(
     >>> torch.masked.prod(torch.tensor([2., 2., 3.]), 0, mask=torch.tensor([True, False, True]))
     tensor(6.)
     """
-    x, where = prepared("prod", input, dtype, mask)
-    x = filled(x, where, 1)
+    x = masked("prod", input, dtype, mask, 1)
     if not input.ndim:
         return x.prod()
     for d in reversed(dims_of(dim, input.ndim)):
@@ -105,32 +103,30 @@ def amax(
     input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: DType = None, mask: Tensor | None = None
 ) -> Tensor:
     """Return the largest element where ``mask`` is True; the lowest number of the dtype if none is."""
-    x, where = prepared("amax", input, dtype, mask)
-    return filled(x, where, lowest(x.dtype)).amax(dims_of(dim, input.ndim), keepdim)
+    return masked("amax", input, dtype, mask, lowest).amax(dims_of(dim, input.ndim), keepdim)
 
 
 def amin(
     input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: DType = None, mask: Tensor | None = None
 ) -> Tensor:
     """Return the smallest element where ``mask`` is True; the highest number of the dtype if none is."""
-    x, where = prepared("amin", input, dtype, mask)
-    return filled(x, where, highest(x.dtype)).amin(dims_of(dim, input.ndim), keepdim)
+    return masked("amin", input, dtype, mask, highest).amin(dims_of(dim, input.ndim), keepdim)
 
 
 def argmax(
     input: Tensor, dim: int | None = None, *, keepdim: bool = False, dtype: DType = None, mask: Tensor | None = None
 ) -> Tensor:
     """Return the index of the largest element with ``mask`` True, in the input's dtype as in PyTorch."""
-    x, where = prepared("argmax", input, dtype, mask)
-    return filled(x, where, lowest(x.dtype)).argmax(dim, keepdim).to(x.dtype)
+    x = masked("argmax", input, dtype, mask, lowest)
+    return x.argmax(dim, keepdim).to(x.dtype)
 
 
 def argmin(
     input: Tensor, dim: int | None = None, *, keepdim: bool = False, dtype: DType = None, mask: Tensor | None = None
 ) -> Tensor:
     """Return the index of the smallest element with ``mask`` True, in the input's dtype as in PyTorch."""
-    x, where = prepared("argmin", input, dtype, mask)
-    return filled(x, where, highest(x.dtype)).argmin(dim, keepdim).to(x.dtype)
+    x = masked("argmin", input, dtype, mask, highest)
+    return x.argmin(dim, keepdim).to(x.dtype)
 
 
 def mean(
@@ -153,7 +149,6 @@ def mean(
 
 
 def _count(where: Tensor, dim: Dims, keepdim: bool, like: Tensor) -> Tensor:
-    """Return the number of unmasked elements."""
     return sum(where, dim, keepdim=keepdim, dtype=dtypes.int64).to(like.dtype)
 
 
@@ -171,10 +166,8 @@ def median(
     floating = x.dtype.is_floating_point
     if not floating and bool((~where.any(d[0])).any()):
         raise ValueError("masked median expects no fully masked out rows if dtype is not floating point")
-    values: Tensor = (
-        filled(x if floating else x.to(dtypes.float64), where, float("nan")).nanmedian(d[0], keepdim).values
-    )
-    return values.to(x.dtype)
+    x, kind = x if floating else x.to(dtypes.float64), x.dtype
+    return filled(x, where, math.nan).nanmedian(d[0], keepdim).values.to(kind)
 
 
 def logsumexp(
@@ -201,8 +194,7 @@ def norm(
     """
     x, where = prepared("norm", input, dtype, mask)
     order = 2.0 if ord is None else float(ord)
-    neutral = float("inf") if order < 0 else 0
-    return vector_norm(filled(x, where, neutral), order, dims_of(dim, input.ndim), keepdim)
+    return vector_norm(filled(x, where, math.inf if order < 0 else 0), order, dims_of(dim, input.ndim), keepdim)
 
 
 def var(

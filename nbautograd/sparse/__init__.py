@@ -40,7 +40,6 @@ __all__ = ["addmm", "check_sparse_tensor_invariants", "log_softmax", "mm", "soft
 
 attach_properties(SparseTensor)
 
-
 FORMER = (
     "torch.sparse.SparseTensor(indices, values, shape, *, device=) is deprecated.  Please use "
     "torch.sparse_coo_tensor(indices, values, shape, dtype=, device=)."

@@ -27,9 +27,7 @@ __all__ = ["same_size", "scaled"]
 UNARY = """
     abs sign sgn sin asin sinh asinh tan atan tanh atanh sqrt expm1 log1p erf erfinv ceil floor round trunc frac relu
     signbit isnan isinf isposinf isneginf deg2rad rad2deg nan_to_num conj_physical"""
-ALIASES = {
-    "absolute": "abs", "arcsin": "asin", "arcsinh": "asinh", "arctan": "atan", "arctanh": "atanh", "fix": "trunc",
-}  # fmt: skip
+ALIASES = {"absolute": "abs", "fix": "trunc"} | {f"arc{name}": f"a{name}" for name in ("sin", "sinh", "tan", "tanh")}
 
 
 # -- one operand -------------------------------------------------------------------------------------------------------
@@ -62,8 +60,7 @@ for _alias, _name in ALIASES.items():
 @handles("neg negative __neg__")
 def neg(input: Any) -> Any:
     """Negate the values."""
-    array = stored(input)
-    return record(wrapped(-array), "NegBackward0", "−", (input,), lambda g: (-g,))
+    return record(wrapped(-stored(input)), "NegBackward0", "−", (input,), lambda g: (-g,))
 
 
 @handles("positive __pos__ resolve_conj resolve_neg")
@@ -117,17 +114,16 @@ def to(input: Any, *args: Any, **kwargs: Any) -> Any:
     kind, place, copy, _ = _target(args, kwargs)
     kind = input.dtype if kind is None else kind
     target = input.device if place is None else as_device(place)
-    array, source = stored(input), input.dtype
-    if kind is source and target == input.device:
+    array, source, origin = stored(input), input.dtype, input.device
+    if kind is source and target == origin:
         return clone(input) if copy else input
     indices, values = array.indices, array.values
-    if target != input.device:
+    if target != origin:
         module = backend.module(target)
         indices, values = (module.asarray(backend.fetch(part)) for part in (indices, values))
     result = wrapped(array.like(values.astype(kind.numpy), indices=indices))
     if kind.rank < 2:
         return result
-    origin = input.device
     return record(result, "ToCopyBackward0", "to", (input,), lambda g: (g.to(origin, source),))
 
 
@@ -150,11 +146,8 @@ def zeros_like(
 ) -> Any:
     """Return a sparse tensor of the same shape without values."""
     array = stored(input)
-    none = array.like(array.values[:0], indices=array.indices[:, :0], is_coalesced=True)
-    result = wrapped(none)
-    if dtype is not None or device is not None:
-        result = to(result, device=device, dtype=dtype)
-    return result.requires_grad_(requires_grad)
+    result = wrapped(array.like(array.values[:0], indices=array.indices[:, :0], is_coalesced=True))
+    return to(result, device=device, dtype=dtype).requires_grad_(requires_grad)
 
 
 @handles("new_zeros new_empty")
@@ -222,9 +215,8 @@ def _sum(name: str, node: str, input: Any, other: Any, alpha: Any) -> Any:
             f"got {a.sparse_dim} and {b.sparse_dim}, {a.kind!r} and {b.kind!r}"
         )
     result = wrapped(a.plus(b)) if a.__class__ is SparseArray else wrap(_dense_sum(a, b))
-    return record(
-        result, node, "+" if name == "add" else "−", (input, other), lambda g: (g, g if alpha == 1 else g * alpha)
-    )
+    symbol = "+" if name == "add" else "−"
+    return record(result, node, symbol, (input, other), lambda g: (g, g if alpha == 1 else g * alpha))
 
 
 @handles("add __add__")
@@ -259,8 +251,7 @@ def scaled(input: Any, factor: Any, name: str, symbol: str, operation: Callable[
     number = isinstance(factor, Tensor)
     array = stored(input)
     scalar = factor.detach().reshape(()) if number else factor
-    values = operation(wrap(array.values), scalar)._a
-    result = wrapped(array.like(values))
+    result = wrapped(array.like(operation(wrap(array.values), scalar)._a))
     if not number:
         return record(result, name, symbol, (input,), lambda g: (operation(g, factor).to(input.dtype),))
 
@@ -287,14 +278,13 @@ def mul(input: Any, other: Any) -> Any:
     same_size("mul", input, other)
     given = input, other
     input, other = _alike(input, other)
-    own = coalesce(input.detach())
-    array = stored(own)
+    array = stored(coalesce(input.detach()))
     partner = values_of(at_places(other.detach(), array)) if not is_sparse(other) else None
     if partner is None:
         theirs = stored(coalesce(other.detach()))
         _, is_there = theirs.places(array.keys())
-        kept = array.like(array.values[is_there], indices=array.indices[:, is_there])
-        array, partner = kept, wrap(theirs.at(kept))
+        array = array.like(array.values[is_there], indices=array.indices[:, is_there])
+        partner = wrap(theirs.at(array))
     result = wrapped(array.like((wrap(array.values) * partner)._a, is_coalesced=True))
 
     def rule(g: Any) -> tuple[Any, Any]:

@@ -10,12 +10,7 @@ __all__ = ["check_coo", "check_csr", "check_sparse_tensor_invariants"]
 
 
 def check_coo(indices: Any, values: tuple[int, ...], size: Any, is_coalesced: bool) -> tuple[int, ...]:
-    """Return the shape of a sparse tensor, after checking its parts.
-
-    :param values: the shape of the values.
-    :param size: None to infer it from the coordinates.
-    :param is_coalesced: check that they are sorted, each occurring once.
-    """
+    """Return the shape of a sparse tensor, without a size that of its coordinates, after checking its parts."""
     if indices.ndim != 2:
         raise RuntimeError(f"indices must be sparse_dim x nnz, but got: {list(indices.shape)}")
     sparse, count = indices.shape
@@ -24,8 +19,7 @@ def check_coo(indices: Any, values: tuple[int, ...], size: Any, is_coalesced: bo
             f"indices and values must have same nnz, but got nnz from indices: {count}, nnz from values: {values[0]}"
         )
     if count and sparse and int(indices.min()) < 0:
-        dim = int(indices.min(1).argmin())
-        raise RuntimeError(f"found negative index {int(indices.min())} for dim {dim}")
+        raise RuntimeError(f"found negative index {int(indices.min())} for dim {int(indices.min(1).argmin())}")
     if size is None:
         lengths = (indices.max(1) + 1).tolist() if count else [0] * sparse
         shape = (*lengths, *values[1:])
@@ -46,11 +40,9 @@ def check_coo(indices: Any, values: tuple[int, ...], size: Any, is_coalesced: bo
 def _check_coordinates(indices: Any, shape: tuple[int, ...], is_coalesced: bool) -> None:
     """Check that a shape has the coordinates; coalesced ones must be sorted, each occurring once."""
     highest = indices.max(1).tolist()
-    for dim, (length, index) in enumerate(zip(shape, highest, strict=True)):
-        if index >= length:
-            raise RuntimeError(
-                f"size is inconsistent with indices: for dim {dim}, size is {length} but found index {index}"
-            )
+    for dim, (n, i) in enumerate(zip(shape, highest, strict=True)):
+        if i >= n:
+            raise RuntimeError(f"size is inconsistent with indices: for dim {dim}, size is {n} but found index {i}")
     if is_coalesced and shape and indices.shape[1] > 1:
         keys = np.ravel_multi_index(tuple(indices), shape)
         if not bool((keys[1:] > keys[:-1]).all()):
@@ -68,9 +60,7 @@ def check_csr(crow: Any, col: Any, values: tuple[int, ...], size: Any) -> tuple[
     columns = int(col.max()) + 1 if len(col) else 0
     shape = (len(crow) - 1, columns, *values[1:]) if size is None else tuple(map(int, size))
     if len(shape) < 2 or shape[:1] + shape[2:] != (len(crow) - 1, *values[1:]):
-        raise RuntimeError(
-            f"crow_indices.shape[-1] must be equal to nrows + 1: {len(crow)} for a size of {list(shape)}"
-        )
+        raise RuntimeError(f"crow_indices.shape[-1] must be equal to nrows + 1: {len(crow)} for a size of {[*shape]}")
     if (int(crow[0]), int(crow[-1])) != (0, len(col)):
         raise RuntimeError(f"`crow_indices[..., 0] == 0` and `crow_indices[..., -1] == nnz` ({len(col)}) must hold")
     if bool((crow[1:] < crow[:-1]).any()):

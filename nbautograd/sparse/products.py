@@ -43,10 +43,7 @@ def _transposed(x: Any) -> Any:
 
 
 def _product(input: Any, other: Any, node: str, masked: bool) -> Any:
-    """Multiply two matrices, at least one sparse.
-
-    :param masked: if True, gradients of sparse matrices are only those of their stored elements.
-    """
+    """Multiply two matrices, at least one sparse; gradients of sparse ones are masked to their stored elements."""
     if BatchedTensor in (input.__class__, other.__class__):
         return OPS["mm"].function(input, other)  # sample by sample
     product = array_matmul(stored(input), stored(other))
@@ -116,9 +113,7 @@ def matmul(input: Any, other: Any, *, out: Any = None) -> Any:
         return mv(input, other)
     if input.ndim == 1 and other.ndim == 2:
         return mv(t(other), input)
-    if input.ndim == other.ndim == 3:
-        return bmm(input, other)
-    return mm(input, other, out=out)
+    return bmm(input, other) if input.ndim == other.ndim == 3 else mm(input, other, out=out)
 
 
 @handles("__rmatmul__")
@@ -238,8 +233,6 @@ def sspaddmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha:
         raise RuntimeError("sspaddmm(): tensor.sspaddmm(...) can only be called on sparse tensors")
     for name, operand, wanted in (("mat1", mat1, "sparse"), ("mat2", mat2, "strided")):
         if is_sparse(operand) != (wanted == "sparse"):
-            layout = "Sparse" if is_sparse(operand) else "Strided"
-            raise RuntimeError(
-                f"sspaddmm: expected '{name}' to have {wanted} layout, got '{name}' with layout {layout}"
-            )
+            given = "Sparse" if is_sparse(operand) else "Strided"
+            raise RuntimeError(f"sspaddmm: expected '{name}' to have {wanted} layout, got '{name}' with layout {given}")
     return mul(input, beta) + mul(smm(mat1, mat2), alpha)  # type: ignore[no-any-return]

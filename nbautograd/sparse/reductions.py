@@ -19,8 +19,7 @@ __all__ = ["sparse_log_softmax", "sparse_softmax", "sparse_sum"]
 
 
 def _dims(dim: Any, ndim: int) -> tuple[int, ...]:
-    dims = (dim,) if isinstance(dim, int) else tuple(dim)
-    return tuple(sorted(dimension(d, ndim) for d in dims))
+    return tuple(sorted(dimension(d, ndim) for d in ((dim,) if isinstance(dim, int) else dim)))
 
 
 def _over(input: Any, dims: tuple[int, ...]) -> Any:
@@ -34,10 +33,8 @@ def _over(input: Any, dims: tuple[int, ...]) -> Any:
         return wrap(values).sum(0, dtype=input.dtype)
     shape = tuple(n for d, n in enumerate(array.shape) if d not in dims)
     kept = len(rest) == sparse
-    indices = array.indices if kept else np.stack([array.indices[d] for d in rest])
-    return wrapped(
-        array.like(values, indices=indices, shape=shape, is_coalesced=array.is_coalesced and kept).coalesced()
-    )
+    at = array.indices if kept else np.stack([array.indices[d] for d in rest])
+    return wrapped(array.like(values, indices=at, shape=shape, is_coalesced=array.is_coalesced and kept).coalesced())
 
 
 def sparse_sum(input: Tensor, dim: Any = None, dtype: dtypes.dtype | None = None) -> Tensor:
@@ -80,10 +77,8 @@ def _spread(g: Any, own: Any, dims: tuple[int, ...]) -> Any:
     rest = [d for d in range(sparse) if d not in dims]
     if rest:
         shape = tuple(n for d, n in enumerate(own.shape) if d not in dims)
-        values = np.zeros_like(own.values, shape=(own.nnz, *shape[len(rest) :]))
-        spread = values_of(
-            at_places(g, own.like(values, indices=np.stack([own.indices[d] for d in rest]), shape=shape))
-        )
+        zeros = np.zeros_like(own.values, shape=(own.nnz, *shape[len(rest) :]))
+        spread = values_of(at_places(g, own.like(zeros, indices=np.stack([own.indices[d] for d in rest]), shape=shape)))
     else:
         spread = g.unsqueeze(0).expand(own.nnz, *g.shape)
     for d in dims:
@@ -98,8 +93,7 @@ def sum_(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = Non
     x = input if dtype is None else input.to(dtype)
     dim = axis if dim is None else dim
     if dim is None or not isinstance(dim, int) and not tuple(dim):
-        total = wrap(stored(x).values).sum()
-        return record(total, "SumBackward0", "Σ", (x,), lambda g: (g.expand(x.shape),))
+        return record(wrap(stored(x).values).sum(), "SumBackward0", "Σ", (x,), lambda g: (g.expand(x.shape),))
     result = _summed(x, dim, "SumBackward1")
     for d in _dims(dim, x.ndim) if keepdim else ():
         result = result.unsqueeze(d)
@@ -147,11 +141,9 @@ def _softmax(name: str, input: Any, dim: int, dtype: Any, log: bool) -> Any:
     return recompute("SparseLogSoftmaxBackward0" if log else "SparseSoftmaxBackward0", name, (x,), compute)
 
 
-def _groups(array: Any, d: int) -> Any:
+def _groups(a: Any, d: int) -> Any:
     """Return, for each value, the number of its group: values that share all coordinates except one."""
-    rest = array.like(
-        array.values, indices=np.delete(array.indices, d, 0), shape=(*array.shape[:d], *array.shape[d + 1 :])
-    )
+    rest = a.like(a.values, indices=np.delete(a.indices, d, 0), shape=(*a.shape[:d], *a.shape[d + 1 :]))
     return np.unique(rest.keys(), return_inverse=True)[1].reshape((-1,))
 
 

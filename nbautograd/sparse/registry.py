@@ -22,7 +22,6 @@ F = TypeVar("F", bound=Callable[..., Any])
 OPERATIONS: dict[str, Callable[..., Any]] = {}
 """The operations by name; others are not supported."""
 
-
 PRODUCTS = {"mm", "mv", "matmul", "__rmatmul__"}
 """Operations that accept batched tensors inside ``vmap``: sample by sample."""
 
@@ -97,13 +96,8 @@ class SparseNode(Node):
             self.raise_freed()
         gradients = self.rule(g)
         if not retain_graph:
-            self.rule, self.s_values = _freed, FREED
+            self.rule, self.s_values = list, FREED  # without the rule's tensors; it is not called again
         return [None if edge is None else d for edge, d in zip(self.edges, gradients, strict=True)]
-
-
-def _freed(g: Any) -> Sequence[Any]:
-    """Raise, as the rule of a node whose saved tensors are freed."""
-    raise AssertionError
 
 
 @functools.cache
@@ -149,8 +143,7 @@ def recompute(name: str, symbol: str, inputs: Sequence[Tensor], compute: Callabl
         with enable_grad():
             own = [t if again else t.detach().requires_grad_(t.requires_grad) for t in inputs]
             output = compute(*own)
-        wanted = [t for t in own if t.requires_grad]
-        gradients = iter(grad(output, wanted, g, create_graph=again, allow_unused=True))
+        gradients = iter(grad(output, [t for t in own if t.requires_grad], g, create_graph=again, allow_unused=True))
         return [next(gradients) if t.requires_grad else None for t in own]
 
     return record(result, name, symbol, inputs, rule)

@@ -170,9 +170,7 @@ def cat(tensors: Sequence[Any], dim: int = 0) -> Any:
 
     def rule(g: Any) -> list[Any]:
         parts = zip(begins, lengths, strict=False)
-        return [
-            _between(g, d, begin, length) if is_sparse(g) else g.narrow(d, begin, length) for begin, length in parts
-        ]
+        return [_between(g, d, begin, count) if is_sparse(g) else g.narrow(d, begin, count) for begin, count in parts]
 
     return record(wrapped(result), "CatBackward0", "cat", tuple(tensors), rule)
 

@@ -98,12 +98,12 @@ def sparse_coo_tensor(
     return result.requires_grad_() if requires_grad else result  # type: ignore[no-any-return]
 
 
-def _empty(size: Any, dtype: Any, device: Device, requires_grad: bool, kind: layout = sparse_coo) -> Tensor:
+def _empty(size: Any, dtype: Any, device: Device, requires_grad: bool) -> Tensor:
     if isinstance(size, Tensor) or not isinstance(size, (tuple, list)):
         raise TypeError(f"sparse_coo_tensor(): argument 'size' must be tuple of ints, but found {kind_of(size)}")
     module = backend.module(as_device(device))
     values = module.zeros((0,), (dtype or dtypes.get_default_dtype()).numpy)
-    array = SparseArray(module.zeros((len(size), 0), np.int64), values, tuple(map(int, size)), len(size) > 0, kind)
+    array = SparseArray(module.zeros((len(size), 0), np.int64), values, tuple(map(int, size)), len(size) > 0)
     return wrapped(array, LEAF if requires_grad else None)
 
 
@@ -381,8 +381,7 @@ def sparse_mask(input: Tensor, mask: Tensor) -> Tensor:
             f"sparse_mask(): operands have incompatible sizes; self has size {list(input.shape)} but mask has size "
             f"{list(mask.shape)}"
         )
-    at = stored(mask)
-    result = at_places(input.detach(), at)
+    result = at_places(input.detach(), stored(mask))
 
     def rule(g: Any) -> tuple[Any]:
         return (g if input.layout is not strided else g.to_dense(),)

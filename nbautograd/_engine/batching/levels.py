@@ -12,15 +12,11 @@ from nbautograd._engine.ops.shape.broadcasting import expand
 
 
 def map_samples(function: Callable[..., Any], *tensors: Any) -> Any:
-    """Call ``function`` with the values below all levels, and batch its result like the tensors.
-
-    All tensors are batched at the same levels; see ``on_same_levels``.
-    """
+    """Call ``function`` with the values below all levels, which the tensors share, and batch its result like them."""
     first = tensors[0]
     if not isinstance(first, BatchedTensor):
         return function(*tensors)
-    values = [to_front(t.value, t.bdim) for t in tensors]
-    return batched(map_samples(function, *values), 0, first.level)
+    return batched(map_samples(function, *(to_front(t.value, t.bdim) for t in tensors)), 0, first.level)
 
 
 def batched_at(t: Any, level: BatchLevel) -> bool:
@@ -36,9 +32,7 @@ def on_level(t: Any, level: BatchLevel) -> Any:
     """Return the tensor, batched at a level; if it is not, it is expanded to the batch size."""
     if level_of(t) > level.number:
         return batched(on_level(t.value, level), t.bdim, t.level)
-    if level_of(t) == level.number:
-        return t
-    return batched(expand(t, level.size, *t._a.shape), 0, level)
+    return t if level_of(t) == level.number else batched(expand(t, level.size, *t._a.shape), 0, level)
 
 
 def on_same_levels(*tensors: Any) -> list[Any]:
@@ -58,9 +52,7 @@ def split(t: Any, level: BatchLevel) -> Any:
     """Return the tensor without a level, whose batch dimension comes first."""
     if level_of(t) > level.number:
         return batched(split(t.value, level), t.bdim + 1, t.level)
-    if level_of(t) == level.number:
-        return to_front(t.value, t.bdim)
-    return expand(t, level.size, *t._a.shape)
+    return to_front(t.value, t.bdim) if level_of(t) == level.number else expand(t, level.size, *t._a.shape)
 
 
 def joined(t: Tensor, level: BatchLevel, dim: int = 0) -> Any:

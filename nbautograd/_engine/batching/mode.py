@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any
 
 from nbautograd._engine.core import batched as batched_tensors
 from nbautograd._engine.core.batched import BatchedTensor, BatchLevel, SampleArray, batched, level_of
@@ -21,8 +21,6 @@ RANDOM = (
     "_sample_dirichlet",
 )  # fmt: skip
 """Operations that draw random numbers."""
-NOT_BATCHED = False
-"""The entry in ``Call.batched`` of an argument shared by all samples."""
 
 
 class Unsuitable(Exception):  # noqa: N818 - no error: control flow between a rule and the mode
@@ -65,37 +63,31 @@ class BatchedCall:
 
     def from_sample(self, result: Any) -> Any:
         """Return the value of a batched result, with the batch dimension in front; expanded if it is not batched."""
-        value, flag = lowered(result, self.level.number)
-        return aligned(value, bool(flag), self.size)
+        return aligned(*lowered(result, self.level.number), self.size)
 
     def run(self, **changes: Any) -> Any:
         """Call the operation itself, with some of its arguments changed."""
         return invoke(self.op, {**self.values, **changes})
-
-    def require_options(self, *names: str) -> None:
-        """Check that no arguments other than these are batched.
-
-        :raises Unsuitable: another argument is batched.
-        """
-        if any(flag and name not in names for name, flag in self.batched.items()):
-            raise Unsuitable
 
 
 Rule = Callable[[BatchedCall], Any]
 rules: dict[str, Rule] = {}
 """The batching rules by the name of the operation. Operations without one that are not elementwise run in a loop."""
 
-
 how: dict[str, str] = {}
 """A short description of the rule of each operation, for the documentation."""
 
+batch_options: set[Rule] = set()
+"""The rules that accept batched options."""
 
-def rule(names: str, word: str) -> Callable[[Rule], Rule]:
-    """Return a decorator that registers a rule for operations; ``word`` describes it in the documentation."""
+
+def rule(names: str, word: str, options: bool = False) -> Callable[[Rule], Rule]:
+    """Return a decorator that registers a rule, and its word for the documentation; ``options`` may be batched."""
 
     def add(function: Rule) -> Rule:
         for name in names.split():
             rules[name], how[name] = function, word
+        batch_options.update([function] * options)
         return function
 
     return add
@@ -119,8 +111,7 @@ def to_front(value: Any, dim: int) -> Any:
     """Return the tensor with a dimension moved to the front."""
     if not dim:
         return value
-    order = [dim, *(d for d in range(value._a.ndim) if d != dim)]
-    return permute(value, *order)
+    return permute(value, dim, *(d for d in range(value._a.ndim) if d != dim))
 
 
 def contains(value: Any, number: int) -> bool:
@@ -136,11 +127,11 @@ def lowered(value: Any, number: int) -> tuple[Any, Any]:
     """Return the value of an argument, batch dimension in front, and whether it was batched; for a list, two lists."""
     if isinstance(value, (tuple, list)):
         if not contains(value, number):
-            return value, NOT_BATCHED
+            return value, False
         parts = [lowered(part, number) for part in value]
         return [part for part, _ in parts], [flag for _, flag in parts]
     if level_of(value) != number:
-        return value, NOT_BATCHED
+        return value, False
     whole = value if isinstance(value, BatchedTensor) else value.tensor
     return to_front(whole.value, whole.bdim), True
 
@@ -158,7 +149,7 @@ def run(level: Any, op: Any, call: Callable[..., Any], *args: Any, **kwargs: Any
     values, flags = {}, {}
     for name, value in named(op, args, kwargs).items():
         values[name], flag = lowered(value, level.number)
-        if flag is not NOT_BATCHED:
+        if flag is not False:  # nor a list of them
             flags[name] = flag
     return wrapped(compute(BatchedCall(op, level, values, flags)), level)
 
@@ -181,7 +172,7 @@ def compute(call: BatchedCall) -> Any:
     rule = rules.get(call.op.name)
     if rule is None and call.op.kind == "pointwise":
         rule = rules["pointwise"]
-    if rule is not None:
+    if rule is not None and (rule in batch_options or call.batched.keys() <= {*call.op.tensors}):
         try:
             return rule(call)
         except (Unsuitable, UnsupportedError):  # the latter with a sparse tensor
@@ -194,16 +185,12 @@ def wrapped(result: Any, level: BatchLevel) -> Any:
     if isinstance(result, Tensor):
         assert result._a.shape[0] == level.size, "a rule has lost the batch"
         return batched(result, 0, level)
-    if isinstance(result, (tuple, list)):
-        parts = [wrapped(part, level) for part in result]
-        return rebuilt(result, parts)
-    return result
+    return rebuilt(result, [wrapped(part, level) for part in result]) if isinstance(result, (tuple, list)) else result
 
 
 def rebuilt(like: Any, parts: list[Any]) -> Any:
     """Return results as a tuple, list or named tuple of the type of ``like``."""
-    make = getattr(type(like), "_make", type(like))
-    return make(parts)
+    return getattr(type(like), "_make", type(like))(parts)
 
 
 # -- sample by sample ------------------------------------------------------------------------------------------------
@@ -236,9 +223,8 @@ def _sample(value: Any, flag: Any, i: int, as_array: bool) -> Any:
 
 def per_sample(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], level: BatchLevel) -> Any:
     """Call any function of tensors once for each sample of a level."""
-    number = level.number
-    positions = [lowered(value, number) for value in args]
-    names = {name: lowered(value, number) for name, value in kwargs.items()}
+    positions = [lowered(value, level.number) for value in args]
+    names = {name: lowered(value, level.number) for name, value in kwargs.items()}
     results = []
     for i in range(level.size):
         values = [_sample(value, flag, i, False) for value, flag in positions]
@@ -257,11 +243,13 @@ def elements(level: BatchLevel, public: Any, args: tuple[Any, ...], kwargs: dict
 def joined(results: list[Any], name: str) -> Any:
     """Return the results of all samples, stacked along a batch dimension in front."""
     if not results:
-        _no_samples(name)
+        raise AutogradError(
+            f"vmap: a batch of size 0 is not possible with {name}(), which runs sample by sample: no result exists to "
+            "take the shape from"
+        )
     first = results[0]
     if isinstance(first, (tuple, list)):
-        parts = [joined(list(column), name) for column in zip(*results, strict=True)]
-        return rebuilt(first, parts)
+        return rebuilt(first, [joined(list(column), name) for column in zip(*results, strict=True)])
     if not isinstance(first, Tensor):
         return first
     shapes = {tuple(r._a.shape) for r in results}
@@ -271,10 +259,3 @@ def joined(results: list[Any], name: str) -> Any:
             f"{name}(), whose results for single samples are not of equal size: {sorted(map(list, shapes))}"
         )
     return stack(results)
-
-
-def _no_samples(name: str) -> NoReturn:
-    raise AutogradError(
-        f"vmap: a batch of size 0 is not possible with {name}(), which runs sample by sample: no result exists to "
-        "take the shape from"
-    )

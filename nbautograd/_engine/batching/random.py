@@ -11,25 +11,14 @@ from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.shape.broadcasting import expand
 from nbautograd._engine.ops.shape.joining import stack
 from nbautograd._engine.ops.shape.shape import reshape
-from nbautograd._engine.rng import generator
+from nbautograd._engine.rng.generator import default_generator
 from nbautograd.errors import AutogradError
 
-
-def get_state() -> Any:
-    """Return the state of the default generator."""
-    return generator.default_generator.get_state()
-
-
-def set_state(state: Any) -> None:
-    """Set the state of the default generator."""
-    generator.default_generator.set_state(state)
+Function = Callable[..., Any]
 
 
 def check(level: BatchLevel) -> None:
-    """Check that random numbers are allowed.
-
-    :raises RuntimeError: ``randomness`` is ``"error"``.
-    """
+    """Check that random numbers are allowed: that ``randomness`` is not ``"error"``."""
     if level.randomness == "error":
         raise AutogradError(
             "vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' "
@@ -42,13 +31,17 @@ def draw(level: BatchLevel, how: str, traced: str, function: Any, args: Any, kwa
     check(level)
     with without_level():
         if level.randomness == "same" and how not in ("fill", "each"):
-            if how in ("distribution", "rows"):
-                _check_not_batched(level, args if how == "rows" else (*args, *kwargs.values()))
+            parameters = {"distribution": (*args, *kwargs.values()), "rows": args}.get(how, ())
+            if any(level_of(value) == level.number for value in parameters):
+                raise AutogradError(
+                    "Vmap does not currently support same randomness with a batched tensor input: the distribution "
+                    "differs from sample to sample"
+                )
             return function(*args, **kwargs)
         return _HOW[how](level, function, args, kwargs)
 
 
-def _new(level: BatchLevel, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _new(level: BatchLevel, function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Batch functions that create a tensor; the second argument is its shape."""
     name, shape, *rest = args
     if rest[-1] is not None:
@@ -56,12 +49,12 @@ def _new(level: BatchLevel, function: Callable[..., Any], args: tuple[Any, ...],
     return batched(function(name, (level.size, *shape), *rest, **kwargs), 0, level)
 
 
-def _permutation(level: BatchLevel, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Draw permutations sequentially for each sample."""
+def _permutation(level: BatchLevel, function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+
     return batched(stack([function(*args, **kwargs) for _ in range(level.size)]), 0, level)
 
 
-def _like(level: BatchLevel, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _like(level: BatchLevel, function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Batch functions that create a tensor with the shape and dtype of the second argument."""
     name, input, *rest = args
     if not isinstance(input, Tensor):
@@ -69,7 +62,7 @@ def _like(level: BatchLevel, function: Callable[..., Any], args: tuple[Any, ...]
     return batched(function(name, _samples(input, level), *rest, **kwargs), 0, level)
 
 
-def _fill(level: BatchLevel, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _fill(level: BatchLevel, function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Batch in-place functions that fill the first argument."""
     t, *rest = args
     if level_of(t) != level.number:
@@ -85,7 +78,7 @@ def _fill(level: BatchLevel, function: Callable[..., Any], args: tuple[Any, ...]
     return t
 
 
-def _elements(level: BatchLevel, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _elements(level: BatchLevel, function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Draw a random number for each element of the first argument, whose values are not parameters: dropout."""
     input, *rest = args
     whole = input.value if level_of(input) == level.number and not input.bdim else _samples(input, level)
@@ -93,7 +86,7 @@ def _elements(level: BatchLevel, function: Callable[..., Any], args: tuple[Any, 
     return input if result is whole and isinstance(input, BatchedTensor) else batched(result, 0, level)
 
 
-def _channels(level: BatchLevel, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _channels(level: BatchLevel, function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Draw a random number for each channel of the first argument: channel dropout."""
     input, *rest = args
     whole = _samples(input, level)
@@ -103,15 +96,13 @@ def _channels(level: BatchLevel, function: Callable[..., Any], args: tuple[Any, 
     return batched(reshape(result, whole._a.shape), 0, level)
 
 
-def _distribution(
-    level: BatchLevel, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Any:
+def _distribution(level: BatchLevel, function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Batch distributions whose parameters are tensors; their leading dimensions are batch dimensions."""
     whole = [_samples(value, level) if isinstance(value, Tensor) else value for value in args]
     return batched(function(*whole, **kwargs), 0, level)
 
 
-def _rows(level: BatchLevel, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _rows(level: BatchLevel, function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Batch functions whose parameters are the rows of a matrix, or a single row: ``multinomial``."""
     input, *rest = args
     whole = _samples(input, level)
@@ -121,25 +112,16 @@ def _rows(level: BatchLevel, function: Callable[..., Any], args: tuple[Any, ...]
     return batched(reshape(result, level.size, -1, result._a.shape[-1]), 0, level)
 
 
-def _each(level: BatchLevel, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _each(level: BatchLevel, function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Draw sample by sample: the number of draws depends on the elements."""
-    state = get_state()
+    state = default_generator.get_state()
 
     def run_sample(*args: Any, **kwargs: Any) -> Any:
         if level.randomness == "same":
-            set_state(state)
+            default_generator.set_state(state)
         return function(*args, **kwargs)
 
     return per_sample(run_sample, args, kwargs, level)
-
-
-def _check_not_batched(level: BatchLevel, values: tuple[Any, ...]) -> None:
-    """Check that the parameters of a distribution are the same for all samples, as the numbers drawn are to be."""
-    if any(level_of(value) == level.number for value in values):
-        raise AutogradError(
-            "Vmap does not currently support same randomness with a batched tensor input: the distribution differs "
-            "from sample to sample"
-        )
 
 
 def _samples(input: Tensor, level: BatchLevel) -> Any:
@@ -148,14 +130,5 @@ def _samples(input: Tensor, level: BatchLevel) -> Any:
     return value if is_batched else expand(input, level.size, *input._a.shape).clone()
 
 
-_HOW = {
-    "new": _new,
-    "permutation": _permutation,
-    "like": _like,
-    "fill": _fill,
-    "elements": _elements,
-    "channels": _channels,
-    "distribution": _distribution,
-    "rows": _rows,
-    "each": _each,
-}
+_BY_SIGNATURE = (_new, _permutation, _like, _fill, _elements, _channels, _distribution, _rows, _each)
+_HOW = {function.__name__.lstrip("_"): function for function in _BY_SIGNATURE}

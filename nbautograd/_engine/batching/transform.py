@@ -9,7 +9,7 @@ from typing import Any
 
 import nbautograd._engine.batching.rules  # noqa: F401 - fills the table of rules
 from nbautograd._engine.batching import mode, random
-from nbautograd._engine.batching.mode import lowered
+from nbautograd._engine.batching.mode import aligned, lowered
 from nbautograd._engine.core import batched as core_batched, dispatch_mode, inplace
 from nbautograd._engine.core.batched import BatchedTensor, BatchLevel, batched, levels, without_level
 from nbautograd._engine.core.pytree import broadcast_prefix, tree_flatten, tree_unflatten
@@ -18,6 +18,7 @@ from nbautograd._engine.ops.shape.broadcasting import expand
 from nbautograd._engine.ops.shape.joining import cat
 from nbautograd._engine.ops.shape.shape import view
 from nbautograd._engine.ops.shape.transpose import permute
+from nbautograd._engine.rng.generator import default_generator
 from nbautograd.errors import AutogradError
 
 Dims = Any
@@ -57,16 +58,22 @@ def vmap(
     def mapped(*args: Any, **kwargs: Any) -> Any:
         name = getattr(func, "__name__", repr(func))
         leaves, spec, dims, size = _inputs(name, in_dims, args)
+
+        def run(leaves: list[Any], size: int) -> Any:
+            with entered(size, randomness) as level:
+                inputs = [x if d is None else batched(x, d, level) for x, d in zip(leaves, dims, strict=True)]
+                return _outputs(name, func(*tree_unflatten(inputs, spec), **kwargs), out_dims, level)
+
         if chunk_size is None or not size:
-            return _run(func, name, leaves, spec, dims, size, out_dims, randomness, kwargs)
-        state = random.get_state() if randomness == "same" else None
+            return run(leaves, size)
+        state = default_generator.get_state() if randomness == "same" else None
         parts = []
         for start in range(0, size, chunk_size):
             if state is not None:
-                random.set_state(state)
+                default_generator.set_state(state)
             count = min(chunk_size, size - start)
             chunk = [x if d is None else x.narrow(d, start, count) for x, d in zip(leaves, dims, strict=True)]
-            parts.append(_run(func, name, chunk, spec, dims, count, out_dims, randomness, kwargs))
+            parts.append(run(chunk, count))
         return _concatenated(parts, out_dims)
 
     return mapped
@@ -83,24 +90,6 @@ def entered(size: int, randomness: str = "error") -> Iterator[BatchLevel]:
             yield level
     finally:
         dispatch_mode.pop(level)
-
-
-def _run(
-    func: Callable[..., Any],
-    name: str,
-    leaves: list[Any],
-    spec: Any,
-    dims: list[int | None],
-    size: int,
-    out_dims: Dims,
-    randomness: str,
-    kwargs: dict[str, Any],
-) -> Any:
-    """Call the function once for ``size`` samples."""
-    with entered(size, randomness) as level:
-        inputs = [x if d is None else batched(x, d, level) for x, d in zip(leaves, dims, strict=True)]
-        answer = func(*tree_unflatten(inputs, spec), **kwargs)
-        return _outputs(name, answer, out_dims, level)
 
 
 # -- arguments -------------------------------------------------------------------------------------------------------
@@ -209,34 +198,22 @@ def placed(x: Tensor, dim: int, level: BatchLevel) -> Any:
     """Return the value of a result, with the batch dimension at ``dim``."""
     if isinstance(x, BatchedTensor) and x.level is level and x.bdim == dim:
         return x.value
-    value, is_batched = lowered(x, level.number)
-    if not is_batched:
-        value = expand(x, level.size, *x._a.shape)
-    if not dim:
-        return value
-    return permute(value, *range(1, dim + 1), 0, *range(dim + 1, value._a.ndim))
+    value = aligned(*lowered(x, level.number), level.size)
+    return permute(value, *range(1, dim + 1), 0, *range(dim + 1, value._a.ndim)) if dim else value
 
 
 def _concatenated(parts: list[Any], out_dims: Dims) -> Any:
-    """Return the results of all chunks, concatenated."""
-    columns = [tree_flatten(part)[0] for part in parts]
+    columns = zip(*(tree_flatten(part)[0] for part in parts), strict=True)
     spec = tree_flatten(parts[0])[1]
-    dims = _out_dims("", out_dims, spec)
-    joined = [
-        values[0] if d is None else cat(list(values), d)
-        for values, d in zip(zip(*columns, strict=True), dims, strict=True)
-    ]
-    return tree_unflatten(joined, spec)
+    pairs = zip(columns, _out_dims("", out_dims, spec), strict=True)
+    return tree_unflatten([values[0] if d is None else cat(list(values), d) for values, d in pairs], spec)
 
 
 # -- writing in place ------------------------------------------------------------------------------------------------
 
 
 def write(t: Tensor, result: Tensor) -> Tensor:
-    """Write into the samples of ``t``; called by ``copy_into`` if either is a batched tensor.
-
-    :raises RuntimeError: ``result`` is batched at a level at which ``t`` is not.
-    """
+    """Write into the samples of ``t``, which is batched wherever ``result`` is; called by ``copy_into``."""
     number = core_batched.level_of(result)
     if core_batched.level_of(t) < number:
         raise AutogradError(

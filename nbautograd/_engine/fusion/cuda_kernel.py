@@ -172,10 +172,7 @@ def _made(kernel: ElementwiseKernel, key: Any) -> Any:
 
 
 def _kind(value: Any, number: Any) -> Any:
-    """Return an operand's part of the key: an array's dtype, an option's value; for numbers ``number``.
-
-    :param number: the value that represents numbers; None to use their values.
-    """
+    """Return an operand's part of the key: an array's dtype, an option's value; of numbers ``number`` or the value."""
     if hasattr(value, "dtype"):
         return value.dtype
     if value.__class__ is float:
@@ -222,29 +219,23 @@ def params(parameters: list[tuple[np.dtype[Any], str]]) -> str:
 
 def elementwise_kernel(program: CudaProgram, library: Any) -> Any:
     """Return a program as a kernel over arrays that are broadcast."""
+    given, made = params(program.in_params), params(program.out_params)
     return library.ElementwiseKernel(
-        params(program.in_params),
-        params(program.out_params),
-        program.operation,
-        "nbautograd_elementwise",
-        options=OPTIONS,
-        preamble=program.preamble,
+        given, made, program.operation, "nbautograd_elementwise", options=OPTIONS, preamble=program.preamble
     )
 
 
 def sum_kernel(program: CudaProgram, dtype: np.dtype[Any], library: Any) -> Any:
     """Return the sum of a program's result along some axes, in the result's dtype, rounded to ``dtype`` at the end."""
-    kind = program.out_params[0][0]
-    arguments = ", ".join(name for _, name in program.in_params)
     return library.ReductionKernel(
         params(program.in_params),
         params([(dtype, "sum_out")]),
-        f"nbautograd_element({arguments})",
+        f"nbautograd_element({', '.join(name for _, name in program.in_params)})",
         "a + b",
         f"sum_out = {c_type(dtype)}(a)",
         "0",
         "nbautograd_sum",
-        reduce_type=c_type(kind),
+        reduce_type=c_type(program.out_params[0][0]),
         preamble=program.device_function("nbautograd_element"),
         options=OPTIONS,
     )
@@ -252,10 +243,9 @@ def sum_kernel(program: CudaProgram, dtype: np.dtype[Any], library: Any) -> Any:
 
 def partial_sums_kernel(program: CudaProgram, library: Any) -> Any:
     """Return a kernel that sums a program's result over shares of all elements, one per element of the output array."""
-    names = [name for _, name in program.in_params]
-    is_number = [name for kind, name in program.in_params if name in program.numbers]
-    parameters = [f"{'' if n in is_number else 'raw '}{kind.name} {n}" for kind, n in program.in_params]
-    arguments = ", ".join(name if name in is_number else f"{name}[at]" for name in names)
+    numbers = program.numbers
+    parameters = [f"{'' if name in numbers else 'raw '}{kind.name} {name}" for kind, name in program.in_params]
+    arguments = ", ".join(name if name in numbers else f"{name}[at]" for _, name in program.in_params)
     kind = program.out_params[0][0]
     return library.ElementwiseKernel(
         ", ".join([*parameters, "int64 length"]),

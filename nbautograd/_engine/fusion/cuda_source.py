@@ -137,10 +137,7 @@ def statement(step: KernelStep) -> str:
 
 
 def c_type(dtype: np.dtype[Any]) -> str:
-    """Return the C++ type of an element.
-
-    :raises NotFusable: no such type exists.
-    """
+    """Return the C++ type of an element, or raise NotFusable if it has none."""
     if dtype.char not in _TYPES:
         raise NotFusable(f"arrays of {dtype}")
     return _TYPES[dtype.char]
@@ -184,13 +181,10 @@ def _literal(value: Any, to: np.dtype[Any]) -> str:
         part = np.dtype(f"f{to.itemsize // 2}")
         number = complex(value)
         return f"{c_type(to)}({_literal(number.real, part)}, {_literal(number.imag, part)})"
-    if is_half(to):
-        return f"{c_type(to)}({_literal(value, np.dtype(np.float32))})"
-    return _real(value, to)
+    return f"{c_type(to)}({_literal(value, np.dtype(np.float32))})" if is_half(to) else _real(value, to)
 
 
 def _integer(value: int, to: np.dtype[Any]) -> str:
-    """Return an integer of a dtype."""
     suffix = {"l": "LL", "q": "LL", "L": "ULL", "Q": "ULL"}.get(to.char, "")
     if suffix == "LL" and value == -(1 << 63):
         return "(-9223372036854775807LL - 1)"
@@ -260,10 +254,7 @@ def _operand(program: KernelProgram, name: str, kind: Any) -> Any:
 
 
 def with_symbols(function: Callable[..., Any], values: Sequence[Any], failure: type[NotFusable]) -> Any:
-    """Call the function with symbols.
-
-    :raises NotFusable: symbols cannot do what it does.
-    """
+    """Call the function with symbols, or raise ``failure`` if they cannot do what it does."""
     try:
         return function(*values)
     except NotFusable:
@@ -280,18 +271,15 @@ def _results(results: list[Any], operands: Sequence[Any]) -> list[Symbol]:
     return [each.astype(halves[0]) if halves and each.dtype == np.float32 else each for each in results]
 
 
+_FORMS = {"cast": "{0}", "where": "{0} ? {1} : {2}", "real": "{0}.real()", "imag": "{0}.imag()", "square": "{0} * {0}"}
+
+
 def _in_operators(step: KernelStep, operands: list[str]) -> str | None:
     """Return the expression of a step that needs no function but operators, methods or constants."""
     name, kind = step.function, step.loop[0].kind
+    if name in _FORMS:
+        return _FORMS[name].format(*operands)
     match name, operands:
-        case "cast", [a]:
-            return a
-        case "where", [condition, a, b]:
-            return f"{condition} ? {a} : {b}"
-        case (("real" | "imag"), [a]):
-            return f"{a}.{name}()"
-        case "square", [a]:
-            return f"{a} * {a}"
         case "reciprocal", [a] if kind in "fc":
             return f"{_literal(1, step.dtype)} / {a}"
         case "negative", [a] if kind != "b":
@@ -316,10 +304,7 @@ def _in_operators(step: KernelStep, operands: list[str]) -> str | None:
 
 
 def _expression(step: KernelStep, operands: list[str]) -> str:
-    """Return the expression of a step, for operands in its loop's dtypes.
-
-    :raises NotFusable: CUDA cannot express it.
-    """
+    """Return the expression of a step, for operands in its loop's dtypes, or raise NotFusable if CUDA has none."""
     name, kind = step.function, step.loop[0].kind
     text = _in_operators(step, operands)
     if text is not None:

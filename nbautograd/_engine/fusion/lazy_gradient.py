@@ -42,11 +42,9 @@ class LazyGradient:
 
     def __init__(self, kernel: ElementwiseKernel, values: tuple[Any, ...], like: Any) -> None:
         self.kernel, self.values, self.array = kernel, values, None
-        self.library: Any
-        if like.__class__ is LazyGradient:
-            self.library = like.library
-        else:
-            self.library = None if like.__class__ is np.ndarray else tiling.kernels_for((like,))
+        self.library: Any = None
+        if like.__class__ is not np.ndarray:
+            self.library = like.library if like.__class__ is LazyGradient else tiling.kernels_for((like,))
         self.shape, self.dtype, self.size = like.shape, like.dtype, like.size
         self.cost: int = kernel.cost + sum(value.cost for value in values if value.__class__ is LazyGradient)
 
@@ -69,21 +67,11 @@ ANY_TARGET = SimpleNamespace(_seq=0)
 def compute(
     kernel: ElementwiseKernel, values: tuple[Any, ...], spare: Any = None, fit: Any = None, to: Any = None
 ) -> Any:
-    """Return the result of ``kernel`` for ``values``: an array, or lazy if the next node ``to`` and this pass allow it.
-
-    :param spare: see ``tiling.compute``, also for ``fit``.
-    """
+    """Return ``kernel``'s result as ``tiling.compute`` does; lazily if the next node ``to`` and this pass allow it."""
     lazy = pending_gradients.get()
-    values = tuple(
-        [value.array if value.__class__ is LazyGradient and value.array is not None else value for value in values]
-    )
-    if (
-        lazy is not None
-        and to is not None
-        and _may_wait(to, fit, values)
-        and (like := _like(kernel, values)) is not None
-    ):
-        gradient = LazyGradient(kernel, values, like)
+    values = tuple([v.array if v.__class__ is LazyGradient and v.array is not None else v for v in values])
+    if lazy is not None and to is not None and _may_wait(to, fit, values) and (x := _like(kernel, values)) is not None:
+        gradient = LazyGradient(kernel, values, x)
         if gradient.cost <= MAX_FUSED_COST:
             lazy.append(weakref.ref(gradient))
             return gradient

@@ -61,10 +61,7 @@ class Updates:
         """The last table of each kernel, on the device, by the addresses in it, which usually stay the same."""
 
     def add(self, rule: Rule, written_to: list[Any], grad: Any) -> bool:
-        """Record an update for ``launch``; return False if it has no kernel.
-
-        :param written_to: the parameter and its state.
-        """
+        """Record the update of a parameter and its state for ``launch``; return False if it has no kernel."""
         p = written_to[0]
         library = backend.of(p).kernels()
         arrays = [*written_to, grad]
@@ -83,8 +80,7 @@ class Updates:
             if found is None:
                 return False
             kernel, taken = found
-            numbers = [float(value) for name, value in cells if name in taken]
-            held = self.waiting[key] = (kernel, numbers, [])
+            held = self.waiting[key] = (kernel, [float(value) for name, value in cells if name in taken], [])
         held[2].append(arrays)
         return True
 
@@ -100,8 +96,7 @@ class Updates:
             key = (kernel, *rows)
             table = self.tables.get(key)
             if table is None:
-                place = backend.device_of(lists[0][0])
-                table = backend.module(place).asarray(np.array(rows, np.int64))
+                table = backend.module(backend.device_of(lists[0][0])).asarray(np.array(rows, np.int64))
             tables[key] = table
             arguments = (table, np.int64(len(rows)), np.int64(chunks), *map(np.float64, numbers))
             kernel((min(chunks, MAX_BLOCKS),), (BLOCK_THREADS,), arguments)
@@ -115,9 +110,7 @@ _LOCK = threading.Lock()
 
 
 def _kernel(rule: Rule, cells: Cells, dtype: np.dtype[Any], count: int, library: Any) -> Any:
-    """Return the kernel of a rule for ``count`` arrays, and the names of its number arguments; None if not
-    supported.
-    """
+    """Return the kernel of a rule for ``count`` arrays, and the names of its number arguments; None if it has none."""
     fixed = frozenset(name for name, value in cells if not isinstance(value, float))
     while True:
         kept = tuple((name, value.__class__, value) for name, value in cells if name in fixed)

@@ -29,10 +29,7 @@ class NotFusable(Exception):  # noqa: N818 - a way out
 
 
 class NeedsValue(NotFusable):
-    """An error for a function that reads the value of a number.
-
-    :param names: the names of the numbers that are operands.
-    """
+    """An error for a function that reads the value of a number; ``names`` are those of numbers that are operands."""
 
     def __init__(self, what: str, names: Iterable[str] = ()) -> None:
         super().__init__(what)
@@ -68,10 +65,7 @@ class KernelProgram:
         """True if the function inspects the memory order of elements, for example to make it row-major."""
 
     def input(self, name: str, dtype: np.dtype[Any], is_number: bool = False, writable: bool = False) -> Symbol:
-        """Return a symbolic operand.
-
-        :param is_number: it represents a Python number, whose dtype yields to that of arrays.
-        """
+        """Return a symbolic operand: an array, or a number, whose dtype yields to that of arrays."""
         symbol = Symbol(self, name, dtype, is_number, writable)
         self.inputs.append(symbol)
         return symbol
@@ -173,10 +167,7 @@ class Symbol(np.lib.mixins.NDArrayOperatorsMixin):
             raise NotFusable(str(error)) from None
 
     def write(self, value: Any) -> Symbol:
-        """Give the array another value, as ``out=`` and ``+=`` do.
-
-        :raises NotFusable: the array is an operand, which a kernel only reads.
-        """
+        """Give the array another value, as ``out=`` and ``+=`` do, unless it is an operand, which is only read."""
         if not self.writable:
             raise NotFusable(f"{self.name} is written to")
         self.name = value.astype(self.dtype).name
@@ -250,8 +241,7 @@ def full_like(a: Any, value: Any, dtype: Any = None, shape: Any = ()) -> Symbol:
     if shape != ():
         raise NotFusable("an array of another shape")
     kind = a.dtype if dtype is None else np.dtype(dtype)
-    result: Symbol = a.program.step("cast", [value], (kind,), kind)
-    return result
+    return a.program.step("cast", [value], (kind,), kind)  # type: ignore[no-any-return]
 
 
 def zeros_like(a: Any, dtype: Any = None, shape: Any = ()) -> Symbol:
@@ -289,14 +279,9 @@ def nan_to_num(x: Any, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -
 
 
 FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
-    np.where: where,
-    np.full_like: full_like,
-    np.zeros_like: zeros_like,
-    np.ones_like: ones_like,
-    np.clip: clip,
-    np.sinc: sinc,
-    np.nan_to_num: nan_to_num,
     np.real: lambda a: a.real,
     np.imag: lambda a: a.imag,
     np.copy: lambda a: a.copy(),
 }
+for _own in (where, full_like, zeros_like, ones_like, clip, sinc, nan_to_num):
+    FUNCTIONS[getattr(np, _own.__name__)] = _own

@@ -141,7 +141,6 @@ def _untiled(kernel: ElementwiseKernel, values: tuple[Any, ...], fit: Any = None
 
 
 def _scratch(kernel: ElementwiseKernel, tiling: Tiling, dtype: np.dtype[Any], more: int = 0) -> Any:
-    """Allocate buffers for the intermediate results of a tile."""
     return np.empty((kernel.scratch + more, tiling.step * math.prod(tiling.shape[1:])), dtype)
 
 
@@ -188,9 +187,7 @@ def compact(value: Any) -> Any:
         value = value[tuple([slice(1) if not stride else slice(None) for stride in value.strides])]
         if not value.flags.c_contiguous:
             return None
-    if value.size == 1:
-        return value.reshape(())
-    return value
+    return value.reshape(()) if value.size == 1 else value
 
 
 def _summed(

@@ -11,18 +11,9 @@ from nbautograd._engine.ops.queries import result_type
 from nbautograd._engine.ops.shape.shape import reshape, view
 
 
-def only_tensors(call: BatchedCall) -> None:
-    """Check that no option is batched.
-
-    :raises Unsuitable: an option is batched.
-    """
-    call.require_options(*call.op.tensors)
-
-
 @rule("pointwise equal_to", "broadcasting")
 def pointwise(call: BatchedCall) -> Any:
     """Batch elementwise operations: insert dimensions of length 1, so that samples broadcast as without a batch."""
-    only_tensors(call)
     names = [name for name in call.op.tensors if isinstance(call.values.get(name), Tensor)]
     ndim = max(map(call.ndim, names))
     changes = {name: call.full(name, ndim) if call.batched.get(name) else call.values[name] for name in names}
@@ -34,7 +25,6 @@ def pointwise(call: BatchedCall) -> Any:
 @rule("linalg_cross_same", "broadcasting")
 def cross(call: BatchedCall) -> Any:
     """Batch cross products: elementwise, except along ``dim``."""
-    only_tensors(call)
     dim = call.values["dim"]
     return call.run(input=call.full("input"), other=call.full("other"), dim=dim + 1 if dim >= 0 else dim)
 
@@ -44,41 +34,30 @@ def _cast(call: BatchedCall, names: list[str], values: dict[str, Any]) -> dict[s
     if len({values[name]._a.dtype for name in names}) < 2 or all(map(call.ndim, names)):
         return {}
     kind = None
-    for with_dims in (True, False):
-        group = [name for name in names if bool(call.ndim(name)) is with_dims]
-        for name in group:
-            sample = call.as_sample(name)
-            kind = sample if kind is None else _common(kind, sample)
-    if kind is None:
-        return {}
-    return {name: values[name].to(kind.dtype) for name in names}
+    for name in sorted(names, key=lambda name: not call.ndim(name)):
+        sample = call.as_sample(name)
+        kind = sample if kind is None else _common(kind, sample)
+    return {} if kind is None else {name: values[name].to(kind.dtype) for name in names}
 
 
 def _common(a: Tensor, b: Tensor) -> Any:
-    """Return a tensor with the promoted dtype and the larger number of dimensions of two."""
-    kind = result_type(a, b)
-    return (a if a._a.ndim >= b._a.ndim else b).detach().to(kind)
+    """Return the one of two tensors with more dimensions, cast to their promoted dtype."""
+    return (a if a._a.ndim >= b._a.ndim else b).detach().to(result_type(a, b))
 
 
-@rule(
-    """_alias view_as_real view_as_complex real imag complex_of_pairs finite_or_0 is_zero zero cast cast_back
-    power_or_zero clamped _frexp move first_columns""",
-    "leading",
-)
-@rule("tril triu", "leading")
-@rule(
-    """cholesky_parts cholesky svd_parts _svdvals eigh_parts _eigvalsh eig_parts _eigvals lu_triple lu_packed qr_parts
-    inv_same adjugate linalg_det slogdet_parts linalg_matrix_exp geqrf_parts ldl_parts cholesky_inverse pinv_same""",
-    "leading",
-)
 @rule(
     """triangle_solve solve_same cholesky_solve_same lu_solve_same ldl_solution linalg_householder_product ormqr
-    unpack_triple scale_down frames""",
+    unpack_triple scale_down frames cholesky_parts cholesky svd_parts _svdvals eigh_parts _eigvalsh eig_parts _eigvals
+    lu_triple lu_packed qr_parts inv_same adjugate linalg_det slogdet_parts linalg_matrix_exp geqrf_parts ldl_parts
+    cholesky_inverse pinv_same tril triu _alias view_as_real view_as_complex real imag complex_of_pairs finite_or_0
+    is_zero zero cast cast_back power_or_zero clamped _frexp move first_columns constant_pad reflect_pad1d reflect_pad2d
+    reflect_pad3d replicate_pad1d replicate_pad2d replicate_pad3d circular_pad1d circular_pad2d circular_pad3d pad_more
+    pixel_shuffle pixel_unshuffle avg_pool2d avg_pool3d adaptive_avg_pool2d adaptive_avg_pool3d max_pool2d_with_indices
+    max_pool3d_with_indices adaptive_max_pool2d adaptive_max_pool3d pool_gather position_slope""",
     "leading",
 )
 def leading(call: BatchedCall) -> Any:
     """Batch operations whose leading dimensions are batch dimensions; expand arguments that are not batched."""
-    only_tensors(call)
     names = [name for name in call.op.tensors if isinstance(call.values[name], Tensor)]
     if len(names) == 1 or call.op.name not in BROADCASTING:
         return call.run(**{name: call.full(name) for name in names})
@@ -115,25 +94,19 @@ def clone(call: BatchedCall) -> Any:
 @rule("copy", "broadcasting")
 def copy(call: BatchedCall) -> Any:
     """Batch ``copy_``: the source broadcasts to the shape of the target."""
-    only_tensors(call)
-    source = call.values["other"]
-    if call.batched.get("other"):
-        source = call.full("other", max(call.ndim("input"), call.ndim("other")))
+    ndim = max(call.ndim("input"), call.ndim("other"))
+    source = call.full("other", ndim) if call.batched.get("other") else call.values["other"]
     return call.run(input=call.full("input"), other=source)
 
 
 @rule("masked_fill", "broadcasting")
 def masked_fill(call: BatchedCall) -> Any:
     """Batch ``masked_fill`` with a number, or with one for each sample."""
-    only_tensors(call)
     if call.batched.get("value"):
         if call.ndim("value"):
             raise Unsuitable
-        return call.from_sample(
-            where(
-                call.as_sample("mask"), call.as_sample("value").to(call.values["input"].dtype), call.as_sample("input")
-            )
-        )
+        value = call.as_sample("value").to(call.values["input"].dtype)
+        return call.from_sample(where(call.as_sample("mask"), value, call.as_sample("input")))
     ndim = max(call.ndim("input"), call.ndim("mask"))
     return call.run(**{name: call.full(name, ndim) for name in ("input", "mask")})
 

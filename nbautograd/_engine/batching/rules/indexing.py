@@ -16,9 +16,7 @@ from nbautograd.errors import AutogradError
 
 
 class IndexLayout(NamedTuple):
-    """The dimensions of an index result: the number that the broadcast arrays have, their start, and whether the arrays
-    are adjacent in the index.
-    """
+    """The dimensions of arrays in an index result: their number and start, and whether the arrays are adjacent."""
 
     chosen: int
     first: int
@@ -51,35 +49,26 @@ def _flags(call: BatchedCall) -> list[Any]:
 
 
 def batched_key(call: BatchedCall) -> tuple[list[Any], IndexLayout]:
-    """Return the index into all samples, which begins with the sample numbers, and the layout of one sample's result.
-
-    :raises Unsuitable: a mask differs from sample to sample.
-    """
+    """Return the index into all samples, after their numbers, and the layout of one result; no mask may be batched."""
     key, flags = list(call.values["key"]), _flags(call)
-    for item, flag in zip(key, flags, strict=True):
+    pairs = list(zip(key, flags, strict=True))
+    for item, flag in pairs:
         if not isinstance(item, slice) and flag and _dtype(item).kind == "b":
             raise Unsuitable
     how = layout(key, flags)
-    like = next(item for item, flag in zip(key, flags, strict=True) if flag)
+    like = next(item for item, flag in pairs if flag)
     numbers = backend.module(like.device).arange(call.size).reshape((call.size,) + (1,) * how.chosen)
-    arrays = [
-        aligned(item, True, call.size, how.chosen)._a if flag else item for item, flag in zip(key, flags, strict=True)
-    ]
+    arrays = [aligned(item, True, call.size, how.chosen)._a if flag else item for item, flag in pairs]
     return [numbers, *arrays], how
 
 
-def for_all(key: Any) -> tuple[Any, ...]:
-    """Return the index into all samples that is equal for each."""
-    return (slice(None), *key)
-
-
-@rule("index", "one index")
+@rule("index", "one index", options=True)
 def index(call: BatchedCall) -> Any:
     """Batch ``x[key]``; reject a batched mask, since the shape of the result would differ between samples."""
     flags = _flags(call)
     if not any(flags):
         how = layout(call.values["key"], flags)
-        result = call.run(key=for_all(call.values["key"]))
+        result = call.run(key=(slice(None), *call.values["key"]))
         return result if how.adjacent else to_front(result, how.chosen)
     if any(flag and _dtype(item).kind == "b" for item, flag in zip(call.values["key"], flags, strict=True)):
         raise AutogradError(
@@ -88,8 +77,7 @@ def index(call: BatchedCall) -> Any:
         )
     key, how = batched_key(call)
     if not call.batched.get("input"):
-        result = call.run(key=tuple(key[1:]))
-        return to_front(result, how.first)
+        return to_front(call.run(key=tuple(key[1:])), how.first)
     result = call.run(key=tuple(key))
     if not how.first:
         return result
@@ -99,7 +87,7 @@ def index(call: BatchedCall) -> Any:
     return permute(result, 0, *ahead, *range(1, 1 + how.chosen), *rest)
 
 
-@rule("index_back", "one index")
+@rule("index_back", "one index", options=True)
 def index_back(call: BatchedCall) -> Any:
     """Batch the vjp of ``index``."""
     shape = (call.size, *call.values["shape"])
@@ -107,14 +95,14 @@ def index_back(call: BatchedCall) -> Any:
         how = layout(call.values["key"], _flags(call))
         if not how.adjacent:
             raise Unsuitable
-        return call.run(shape=shape, key=for_all(call.values["key"]))
+        return call.run(shape=shape, key=(slice(None), *call.values["key"]))
     key, how = batched_key(call)
     if how.first:
         raise Unsuitable
     return call.run(input=call.full("input"), shape=shape, key=tuple(key))
 
 
-@rule("put_at", "one index")
+@rule("put_at", "one index", options=True)
 def put_at(call: BatchedCall) -> Any:
     """Batch ``x[key] = values``: the values broadcast to the shape of ``x[key]``."""
     key, flags = call.values["key"], _flags(call)
@@ -125,8 +113,7 @@ def put_at(call: BatchedCall) -> Any:
         how = layout(key, flags)
         if not how.adjacent:
             raise Unsuitable
-        ndim = _chosen_ndim(call, how, flags)
-        return call.run(input=whole, values=_values_operand(call, ndim), key=for_all(key))
+        return call.run(input=whole, values=_values_operand(call, how, flags), key=(slice(None), *key))
     mask = _only_mask(key, flags)
     if mask is not None:
         if call.values["accumulate"] or call.ndim("values"):
@@ -135,34 +122,29 @@ def put_at(call: BatchedCall) -> Any:
     numbers, how = batched_key(call)
     if how.first:
         raise Unsuitable
-    return call.run(input=whole, values=_values_operand(call, _chosen_ndim(call, how, flags)), key=tuple(numbers))
+    return call.run(input=whole, values=_values_operand(call, how, flags), key=tuple(numbers))
 
 
-@rule("zero_at", "one index")
+@rule("zero_at", "one index", options=True)
 def zero_at(call: BatchedCall) -> Any:
     """Batch ``x[key] = 0``."""
     key, flags = call.values["key"], _flags(call)
     if not any(flags):
-        return call.run(key=for_all(key))
+        return call.run(key=(slice(None), *key))
     mask = _only_mask(key, flags)
     if mask is not None:
         return _where(call, mask, call.full("input"), call.values["input"].new_zeros(()))
     return call.run(input=call.full("input"), key=tuple(batched_key(call)[0]))
 
 
-def _chosen_ndim(call: BatchedCall, how: IndexLayout, flags: list[Any]) -> int:
-    """Return the number of dimensions of ``x[key]`` for one sample."""
-    used = 0
+def _values_operand(call: BatchedCall, how: IndexLayout, flags: list[Any]) -> Any:
+    """Return the values to write, with as many dimensions as ``x[key]`` has for one sample."""
+    if not call.batched.get("values"):
+        return call.values["values"]
+    ndim = call.ndim("input") + how.chosen
     for item, flag in zip(call.values["key"], flags, strict=True):
         if not isinstance(item, slice):
-            used += item.ndim - bool(flag) if _dtype(item).kind == "b" else 1
-    return call.ndim("input") - used + how.chosen
-
-
-def _values_operand(call: BatchedCall, ndim: int) -> Any:
-    value = call.values["values"]
-    if not call.batched.get("values"):
-        return value
+            ndim -= item.ndim - bool(flag) if _dtype(item).kind == "b" else 1
     if call.ndim("values") > ndim:
         raise Unsuitable
     return call.full("values", ndim)
@@ -196,7 +178,7 @@ def masked_select(call: BatchedCall) -> Any:
     return loop(call)
 
 
-@rule("argwhere unique_over consecutive_over", "refused")
+@rule("argwhere unique_over consecutive_over", "refused", options=True)
 def dynamic(call: BatchedCall) -> Any:
     """Raise: the shape of the result depends on the elements."""
     raise AutogradError(
@@ -208,13 +190,9 @@ def dynamic(call: BatchedCall) -> Any:
 @rule("take", "one index")
 def take(call: BatchedCall) -> Any:
     """Batch ``take`` with one index for all samples: index each flattened sample."""
-    if call.batched.get("index") or not call.batched.get("input"):
+    if call.batched.get("index") or not call.batched.get("input") or np.prod(call.shape("input")) == 0:
         raise Unsuitable
-    index_ = call.values["index"]
-    if np.prod(call.shape("input")) == 0:
-        raise Unsuitable
-    flat = call.values["input"].reshape(call.size, -1)
-    return flat[:, index_]
+    return call.values["input"].reshape(call.size, -1)[:, call.values["index"]]
 
 
 @rule("search", "leading")
@@ -223,10 +201,8 @@ def search(call: BatchedCall) -> Any:
     if call.batched.get("sequence") or call.batched.get("sorter"):
         if call.ndim("sequence") == 1 and call.ndim("values") != 1 or call.ndim("values") == 0:
             raise Unsuitable
-        changes = {name: call.full(name) for name in ("sequence", "values")}
-        if call.values["sorter"] is not None:
-            changes["sorter"] = call.full("sorter")
-        return call.run(**changes)
+        names = ("sequence", "values", *["sorter"] * (call.values["sorter"] is not None))
+        return call.run(**{name: call.full(name) for name in names})
     if call.ndim("sequence") != 1:
         raise Unsuitable
     return call.run()

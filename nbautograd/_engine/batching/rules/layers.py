@@ -6,28 +6,18 @@ import math
 from typing import Any
 
 from nbautograd._engine.batching.mode import BatchedCall, Unsuitable, rule
-from nbautograd._engine.batching.rules.elementwise import leading, only_tensors, pointwise
+from nbautograd._engine.batching.rules.elementwise import pointwise
 from nbautograd._engine.compiler.schema import OPS
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.creation.ranges import arange
 from nbautograd._engine.ops.shape.shape import reshape
 from nbautograd._engine.ops.shape.transpose import transpose
 
-rule(
-    """constant_pad reflect_pad1d reflect_pad2d reflect_pad3d replicate_pad1d replicate_pad2d replicate_pad3d
-    circular_pad1d circular_pad2d circular_pad3d pad_more pixel_shuffle pixel_unshuffle avg_pool2d avg_pool3d
-    adaptive_avg_pool2d adaptive_avg_pool3d max_pool2d_with_indices max_pool3d_with_indices adaptive_max_pool2d
-    adaptive_max_pool3d pool_gather position_slope""",
-    "leading",
-)(leading)
-
 
 @rule("pool_scatter max_unpool2d max_unpool3d", "shape behind the batch")
 def pool_scatter(call: BatchedCall) -> Any:
     """Batch the vjp of ``pool_gather``, and unpooling."""
-    only_tensors(call)
-    shape = (call.size, *call.values["shape"])
-    return call.run(input=call.full("input"), index=call.full("index"), shape=shape)
+    return call.run(input=call.full("input"), index=call.full("index"), shape=(call.size, *call.values["shape"]))
 
 
 @rule(
@@ -39,7 +29,6 @@ def pool_scatter(call: BatchedCall) -> Any:
 )
 def folded(call: BatchedCall) -> Any:
     """Fold the samples into the first dimension, which is the batch dimension of the layer."""
-    only_tensors(call)
     size = call.size
     tensors = {name: call.full(name) for name in call.op.tensors if isinstance(call.values.get(name), Tensor)}
     changes = {name: fold(t) for name, t in tensors.items()}
@@ -76,7 +65,6 @@ def samples(t: Tensor, size: int) -> Any:
 @rule("convolution conv_input", "folded, or grouped")
 def convolution(call: BatchedCall) -> Any:
     """Batch a convolution: one kernel for all samples makes a larger batch, one for each a grouped convolution."""
-    only_tensors(call)
     size, shape = call.size, call.values.get("shape")
     if not call.batched.get("weight") and not call.batched.get("bias"):
         changes: dict[str, Any] = {} if shape is None else {"shape": (size * shape[0], *shape[1:])}
@@ -93,7 +81,6 @@ def convolution(call: BatchedCall) -> Any:
 @rule("conv_weight", "grouped")
 def conv_weight(call: BatchedCall) -> Any:
     """Batch the gradient of a kernel, a sum over the images of one sample: a grouped convolution."""
-    only_tensors(call)
     first, *others = call.values["shape"]
     result = call.run(
         input=channels(call.full("input")),
@@ -110,7 +97,6 @@ def conv_weight(call: BatchedCall) -> Any:
 @rule("native_layer_norm native_group_norm native_batch_norm", "dimensions moved")
 def norm(call: BatchedCall) -> Any:
     """Batch normalization: each sample has its own statistics; weight and bias may be batched."""
-    only_tensors(call)
     rows, axes, wide, own = (tuple(call.values[name]) for name in ("rows", "axes", "wide", "own"))
     changes: dict[str, Any] = {"rows": (call.size, *rows), "axes": tuple(d + 1 for d in axes)}
     factors = [name for name in ("weight", "bias") if call.values[name] is not None]
@@ -123,7 +109,6 @@ def norm(call: BatchedCall) -> Any:
 @rule("_batch_norm_eval", "broadcasting")
 def norm_by_statistics(call: BatchedCall) -> Any:
     """Batch batch norm in evaluation mode: elementwise."""
-    only_tensors(call)
     wide, eps = call.values["wide"], call.values["eps"]
     x, mean, variance = (call.as_sample(name) for name in ("input", "running_mean", "running_var"))
     result = (x - mean.reshape(wide)) * (variance.reshape(wide) + eps).rsqrt()
@@ -140,23 +125,16 @@ def norm_by_statistics(call: BatchedCall) -> Any:
 @rule("_mse _smooth_l1 _huber _bce _bce_logits _soft_margin", "broadcasting")
 def loss(call: BatchedCall) -> Any:
     """Batch elementwise losses, reduced for each sample."""
-    reduction = call.values["reduction"]
-    alone = BatchedCall(call.op, call.level, {**call.values, "reduction": "none"}, call.batched)
-    return reduced(pointwise(alone), reduction)
-
-
-def reduced(losses: Tensor, reduction: str) -> Any:
-    """Return the losses, reduced for each sample."""
-    if reduction == "none":
+    losses = pointwise(BatchedCall(call.op, call.level, {**call.values, "reduction": "none"}, call.batched))
+    if call.values["reduction"] == "none":
         return losses
     flat = reshape(losses, losses._a.shape[0], math.prod(losses._a.shape[1:]))
-    return flat.mean(1) if reduction == "mean" else flat.sum(1)
+    return flat.mean(1) if call.values["reduction"] == "mean" else flat.sum(1)
 
 
 @rule("nll_rows nll_images", "folded")
 def nll(call: BatchedCall) -> Any:
     """Batch NLL: losses of all rows, then reduced for each sample; a mean is weighted by the class weights."""
-    only_tensors(call)
     if call.batched.get("weight"):
         raise Unsuitable
     target, scores, size = call.full("target"), call.full("input"), call.size

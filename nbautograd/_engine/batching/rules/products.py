@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from nbautograd._engine.batching.mode import BatchedCall, Unsuitable, rule
-from nbautograd._engine.batching.rules.elementwise import only_tensors
 from nbautograd._engine.ops.elementwise.complex import conj
 from nbautograd._engine.ops.linalg.matmul import matmul
 from nbautograd._engine.ops.shape.shape import unsqueeze
@@ -15,10 +14,7 @@ from nbautograd._engine.ops.shape.transpose import transpose
 
 
 def check_dtypes(call: BatchedCall, first: str, second: str) -> None:
-    """Check that two operands have the same dtype; otherwise the operation raises its own error in the loop.
-
-    :raises Unsuitable: their dtypes differ.
-    """
+    """Check that two operands have the same dtype: otherwise the operation raises its own error in the loop."""
     if call.values[first]._a.dtype != call.values[second]._a.dtype:
         raise Unsuitable
 
@@ -27,25 +23,13 @@ def check_dtypes(call: BatchedCall, first: str, second: str) -> None:
 def matrices(call: BatchedCall) -> Any:
     """Batch matrix products: the batch dimension is a leading dimension of ``matmul``."""
     check_dtypes(call, "input", "mat2")
+    a, b, first, second = call.values["input"], call.values["mat2"], call.shape("input"), call.shape("mat2")
     expected = 3 if call.op.name == "bmm" else 2
-    if call.ndim("input") != expected or call.ndim("mat2") != expected:
+    if (len(first), len(second)) != (expected, expected) or first[-1] != second[-2] or first[:-2] != second[:-2]:
         raise Unsuitable
-    if (
-        call.shape("input")[-1] != call.shape("mat2")[-2]
-        or expected == 3
-        and call.shape("input")[0] != call.shape("mat2")[0]
-    ):
-        raise Unsuitable
-    return product(call, "input", "mat2", expected)
-
-
-def product(call: BatchedCall, first: str, second: str, ndim: int) -> Any:
-    """Return the product of two tensors, one or both of which are batched."""
-    a, b = call.values[first], call.values[second]
-    if not call.batched.get(first) and ndim == 2:
+    if not call.batched.get("input") and expected == 2:
         # One matrix times many: transposed, all of them are the rows of a single product.
-        rows = matmul(transpose(b, -1, -2), transpose(a, -1, -2))
-        return transpose(rows, -1, -2)
+        return transpose(matmul(transpose(b, -1, -2), transpose(a, -1, -2)), -1, -2)
     return matmul(a, b)
 
 
@@ -58,9 +42,7 @@ def matrix_vector(call: BatchedCall) -> Any:
         raise Unsuitable
     if not call.batched.get("input"):
         return matmul(v, transpose(a, 0, 1))
-    if not call.batched.get("vec"):
-        return matmul(a, v)
-    return matmul(a, unsqueeze(v, 2)).squeeze(2)
+    return matmul(a, unsqueeze(v, 2)).squeeze(2) if call.batched.get("vec") else matmul(a, v)
 
 
 @rule("dot vdot", "one product")
@@ -83,24 +65,18 @@ def vectors(call: BatchedCall) -> Any:
 @rule("outer_product", "one product")
 def outer(call: BatchedCall) -> Any:
     """Batch outer products: elementwise, with a new dimension in each operand."""
-    only_tensors(call)
     return unsqueeze(call.full("input"), 2) * unsqueeze(call.full("vec2"), 1)
 
 
 @rule("addmm addmv addbmm baddbmm addr_same", "one product")
 def added(call: BatchedCall) -> Any:
     """Batch ``beta * input + alpha * product``; with ``beta=0`` the input is ignored, even if it is not finite."""
-    _, first, second = names = call.op.tensors
-    if any(name not in names for name in call.batched):
-        raise Unsuitable
+    _, first, second = call.op.tensors
     a, b = (call.as_sample(name) for name in (first, second))
     addend, beta, alpha = call.as_sample("input"), call.values["beta"], call.values["alpha"]
     if {a._a.dtype, b._a.dtype, addend._a.dtype} != {a._a.dtype} or a._a.dtype.kind not in "fc":
         raise Unsuitable
-    if call.op.name == "addr_same":
-        result = unsqueeze(a, 1) * unsqueeze(b, 0)
-    else:
-        result = matmul(a, b)
+    result = unsqueeze(a, 1) * unsqueeze(b, 0) if call.op.name == "addr_same" else matmul(a, b)
     if call.op.name == "addbmm":
         result = result.sum(0)
     result = result if alpha == 1 else result * alpha

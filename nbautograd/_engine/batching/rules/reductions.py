@@ -6,22 +6,14 @@ import math
 from typing import Any
 
 from nbautograd._engine.batching.mode import BatchedCall, rebuilt, rule
-from nbautograd._engine.batching.rules.elementwise import only_tensors
-from nbautograd._engine.batching.rules.shapes import physical_dim
+from nbautograd._engine.batching.rules.shapes import of_numbers, physical_dim
 from nbautograd._engine.compiler.schema import OPS
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.shape.shape import reshape, unsqueeze
 
-WHOLE = {
-    "sum_all": ("sum_over", (False,)),
-    "mean_all": ("mean_over", (False,)),
-    "max_all": ("amax", (False,)),
-    "min_all": ("amin", (False,)),
-    "prod_all": ("prod_over", (False,)),
-    "median_all": ("median_over", (False,)),
-    "nanmedian_all": ("nanmedian_over", (False,)),
-}
-"""Reductions of a whole tensor: the operation that reduces one dimension, and its further arguments."""
+WHOLE = {f"{name}_all": f"{name}_over" for name in ("sum", "mean", "prod", "median", "nanmedian")}
+WHOLE |= {"max_all": "amax", "min_all": "amin"}
+"""Reductions of a whole tensor: the operation that reduces one dimension."""
 
 
 def flat(call: BatchedCall, name: str) -> Any:
@@ -33,8 +25,7 @@ def flat(call: BatchedCall, name: str) -> Any:
 @rule(" ".join(WHOLE), "reduced")
 def whole(call: BatchedCall) -> Any:
     """Batch reductions of a whole tensor: each sample is flattened, and that dimension reduced."""
-    name, options = WHOLE[call.op.name]
-    result = OPS[name].function(flat(call, "input"), 1, *options)
+    result = OPS[WHOLE[call.op.name]].function(flat(call, "input"), 1, False)
     return result[0] if isinstance(result, tuple) else result
 
 
@@ -45,7 +36,6 @@ def whole(call: BatchedCall) -> Any:
 )
 def over(call: BatchedCall) -> Any:
     """Batch reductions over several dimensions; no ``dim`` means all dimensions of the sample."""
-    only_tensors(call)
     tensors = [name for name in call.op.tensors if isinstance(call.values.get(name), Tensor)]
     ndim, dim = call.ndim("input"), call.values.get("dim")
     every = dim is None or dim == () or dim == []
@@ -54,20 +44,12 @@ def over(call: BatchedCall) -> Any:
         return call.run(**changes, dim=tuple(range(1, ndim + 1)) if every else physical_dim(dim, ndim))
     if not every:
         physical_dim(dim, 0)  # raises if it is out of range
-    results = call.run(**{name: unsqueeze(x, 1) for name, x in changes.items()}, dim=1)
-    return _flat(results, call.size)
-
-
-def _flat(result: Any, size: int) -> Any:
-    if isinstance(result, (tuple, list)):
-        return rebuilt(result, [_flat(part, size) for part in result])
-    return result if result._a.ndim == 1 else reshape(result, size)
+    return of_numbers(call.run(**{name: unsqueeze(x, 1) for name, x in changes.items()}, dim=1), call.size)
 
 
 @rule("both_extremes", "reduced")
 def both_extremes(call: BatchedCall) -> Any:
     """Batch ``aminmax``, over all elements or along a dimension."""
-    only_tensors(call)
     ndim, dim = call.ndim("input"), call.values["dim"]
     if dim is not None and ndim:
         return call.run(dim=physical_dim(dim, ndim))
@@ -80,7 +62,6 @@ def both_extremes(call: BatchedCall) -> Any:
 @rule("argmax argmin", "reduced")
 def where_extreme(call: BatchedCall) -> Any:
     """Batch ``argmax`` and ``argmin``; without ``dim``, an index into the flattened sample."""
-    only_tensors(call)
     ndim, dim, keepdim = call.ndim("input"), call.values["dim"], call.values["keepdim"]
     if dim is not None and ndim:
         return call.run(dim=physical_dim(dim, ndim))

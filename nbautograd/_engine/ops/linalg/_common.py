@@ -33,25 +33,20 @@ def scalar_type(x: Any) -> str:
 # -- checks ----------------------------------------------------------------------------------------------------------
 
 
-WITHOUT_A_CHECK = (
-    *("cholesky", "cholesky_inverse", "cholesky_solve", "geqrf", "linalg.eigh", "linalg.eigvalsh", "linalg.lu"),
-    *("linalg.householder_product", "linalg.lu_factor", "linalg.lu_factor_ex", "linalg.solve_triangular", "ormqr"),
-    "triangular_solve",
-)
+WITHOUT_A_CHECK = """
+    cholesky cholesky_inverse cholesky_solve geqrf linalg.eigh linalg.eigvalsh linalg.householder_product linalg.lu
+    linalg.lu_factor linalg.lu_factor_ex linalg.solve_triangular ormqr triangular_solve"""
 """Functions for which PyTorch's kernels raise for integers."""
 
 
 def check_float(name: str, x: Any, low: bool = False) -> None:
-    """Check that ``x`` is a tensor of a floating or complex dtype that LAPACK supports.
-
-    :param low: also accept half precision.
-    """
+    """Check that ``x`` is a tensor of a dtype that LAPACK supports, floating or complex; ``low``: or half precision."""
     if isinstance(x, Tensor):
         x = x._a
     elif not hasattr(x, "dtype"):
         raise TypeError(f"{name}(): argument 'A' (position 1) must be Tensor, not {kind_of(x)}")
     if x.dtype.kind not in dtypes.INEXACT:
-        kind = NotImplementedError if name.removeprefix("torch.") in WITHOUT_A_CHECK else DtypeError
+        kind = NotImplementedError if name.removeprefix("torch.") in WITHOUT_A_CHECK.split() else DtypeError
         raise kind(f"{name}: Expected a floating point or complex tensor as input. Got {scalar_type(x)}")
     if not low and x.dtype.itemsize == 2:
         raise NotImplementedError(
@@ -85,11 +80,7 @@ def check_same(name: str, a: Any, b: Any, labels: tuple[str, str] = ("A", "B")) 
 
 
 def check_info(name: str, info: Any, message: str) -> None:
-    """Check that LAPACK succeeded for every matrix.
-
-    :param info: LAPACK's info for each matrix: 0 for success.
-    :param message: the error's message; ``{}`` stands for the info.
-    """
+    """Check that LAPACK succeeded for every matrix: its info is 0, for which ``{}`` stands in the error's message."""
     if backend.is_bare(array_of(info)):
         return
     info = backend.fetch(array_of(info))
@@ -117,12 +108,7 @@ def mH(x: Any) -> Any:  # noqa: N802 - the usual name
 @no_method()
 def eye_of(input: Tensor) -> Tensor:
     """Return the identity of the dtype of ``input``, with as many rows as its last dimension is long."""
-    return identity_of(input)
-
-
-def identity_of(a: Any) -> Any:
-    """Return the identity of the dtype of an array, with as many rows as its last dimension is long."""
-    return backend.module(backend.device_of(a)).eye(a.shape[-1], dtype=a.dtype)
+    return backend.module(backend.device_of(input)).eye(input.shape[-1], dtype=input.dtype)
 
 
 # -- batches ---------------------------------------------------------------------------------------------------------
@@ -152,10 +138,7 @@ def together(name: str, *arrays: Any, labels: str = "A and B") -> list[Any]:
 
 
 def each(function: Callable[..., Any], *arrays: Any, vectors: int = 0) -> tuple[Any, ...]:
-    """Apply ``function`` to each matrix of a batch and stack the results: for routines that take one matrix.
-
-    :param arrays: with equal batch dimensions; the last ``vectors`` of them hold vectors instead of matrices.
-    """
+    """Apply ``function`` to each matrix of a batch, and to vectors of the last arrays, and stack the results."""
     first = arrays[0]
     batch = first.shape[:-2]
     cores = [2] * (len(arrays) - vectors) + [1] * vectors
@@ -167,11 +150,8 @@ def each(function: Callable[..., Any], *arrays: Any, vectors: int = 0) -> tuple[
         models = [place.zeros(a.shape[a.ndim - core :], a.dtype) for a, core in zip(arrays, cores, strict=True)]
         return tuple(place.zeros((*batch, *r.shape), r.dtype) for r in map(place.asarray, function(*models)))
     flat = [a.reshape((count, *a.shape[a.ndim - core :])) for a, core in zip(arrays, cores, strict=True)]
-    results = [function(*(a[i] for a in flat)) for i in range(count)]
-    return tuple(
-        np.stack([place.asarray(r) for r in parts]).reshape((*batch, *parts[0].shape))
-        for parts in zip(*results, strict=True)
-    )
+    results = zip(*(function(*(a[i] for a in flat)) for i in range(count)), strict=True)
+    return tuple(np.stack([place.asarray(r) for r in parts]).reshape((*batch, *parts[0].shape)) for parts in results)
 
 
 def no_info(a: Any) -> Any:
@@ -202,8 +182,7 @@ def lu_arrays(a: Any) -> tuple[Any, Any, Any]:
         zero = packed.diagonal() == 0
         return packed, (pivots + 1).astype(np.int32), (zero.any() * (zero.argmax() + 1)).astype(np.int32)
 
-    packed, pivots, info = each(factor, a)
-    return packed, pivots, info
+    return each(factor, a)
 
 
 def permutation(pivots: Any, rows: int) -> Any:
@@ -254,10 +233,9 @@ def substitute(a: Any, b: Any, upper: bool, left: bool, unit: bool) -> Any:
         return b.copy()
     lin = backend.scipy(a, "linalg")
     if not hasattr(lin, "get_blas_funcs"):  # CuPy's function takes batches
-        if left:
-            return lin.solve_triangular(a, b, lower=not upper, unit_diagonal=unit)
-        turned, rhs = a.swapaxes(-1, -2), b.swapaxes(-1, -2)
-        return lin.solve_triangular(turned, rhs, lower=upper, unit_diagonal=unit).swapaxes(-1, -2)
+        if not left:
+            return substitute(a.swapaxes(-1, -2), b.swapaxes(-1, -2), not upper, True, unit).swapaxes(-1, -2)
+        return lin.solve_triangular(a, b, lower=not upper, unit_diagonal=unit)
 
     (trsm,) = lin.get_blas_funcs(("trsm",), (a, b))
 
@@ -296,10 +274,7 @@ SINGULAR = "The solver failed because the input matrix is singular."
 
 
 def solve_array(a: Any, b: Any) -> Any:
-    """Return the solution X of ``a @ X = b``.
-
-    :raises LinAlgError: a matrix is singular; the batch element is named.
-    """
+    """Return the solution X of ``a @ X = b``, or raise a LinAlgError that names the batch element of a singular one."""
     try:
         x = np.linalg.solve(a, b)
     except np.linalg.LinAlgError:

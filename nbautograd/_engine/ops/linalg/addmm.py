@@ -9,19 +9,7 @@ import numpy as np
 from nbautograd._engine.arrays import dtypes
 from nbautograd._engine.compiler.op import composite, no_method, op
 from nbautograd._engine.core.tensor import Tensor
-from nbautograd._engine.ops.linalg.matmul import (
-    bmm,  # noqa: F401 - formulas name it
-    check_bmm,
-    check_mm,
-    check_mv,
-    check_same_dtype,
-    factor_as,
-    mm,  # noqa: F401 - formulas name it
-    mm_like,  # noqa: F401 - formulas name it
-    mv,  # noqa: F401 - formulas name it
-    outer_product,  # noqa: F401 - formulas name it
-    product,
-)
+from nbautograd._engine.ops.linalg.matmul import check_bmm, check_mm, check_mv, check_same_dtype, factor_as, product
 from nbautograd._engine.ops.queries import Number
 from nbautograd.errors import DtypeError, ShapeError
 
@@ -39,10 +27,7 @@ def _add_product(input: Any, mat1: Any, mat2: Any, beta: Number, alpha: Number) 
 
 
 def _plus(name: str, input: Any, product_: Any, beta: Number, alpha: Number) -> Any:
-    """Compute ``beta * input + alpha * product_``, where a ``beta`` of 0 ignores nan and inf in the input.
-
-    The product is a temporary; its memory is reused for the result.
-    """
+    """Compute ``beta * input + alpha * product_`` in its memory; a ``beta`` of 0 ignores nan and inf in the input."""
     check_same_dtype(name, input, product_, "self and mat2 must have the same dtype, but got {a} and {b}")
     if isinstance(product_, np.generic):
         product_ = np.array(product_)
@@ -124,7 +109,8 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: 
     for label, v in (("vec1", vec1), ("vec2", vec2)):
         if v._a.ndim != 1:
             raise ShapeError(f"addr: Expected 1-D argument {label}, but got {v._a.ndim}-D")
-    items = one_dtype(input, vec1, vec2)
+    kind = dtypes.result_dtype([(x.dtype, 2) for x in (input, vec1, vec2)])  # whatever their dimensions
+    items = [x if x.dtype is kind else x.to(kind) for x in (input, vec1, vec2)]
     for label, factor in (("beta", beta), ("alpha", alpha)):
         if isinstance(factor, bool) and items[0].dtype.rank:
             raise DtypeError(f"addr: Boolean {label} only supported for Boolean results.")
@@ -133,12 +119,6 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: 
                 f"addr: For integral input tensors, argument {label} must not be a floating point number, got {factor}"
             )
     return addr_same(*items, beta, alpha)
-
-
-def one_dtype(*tensors: Tensor) -> list[Tensor]:
-    """Return the tensors cast to their result type, whatever their dimensions."""
-    kind = dtypes.result_dtype([(x.dtype, 2) for x in tensors])
-    return [x if x.dtype is kind else x.to(kind) for x in tensors]
 
 
 def _check_batches(batch1: Any, batch2: Any) -> None:

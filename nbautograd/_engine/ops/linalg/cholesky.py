@@ -26,8 +26,7 @@ def cholesky_back(g: Any, factor: Any, upper: bool) -> Any:
         g, factor = mH(g), mH(factor)
     phi = tril(mH(factor) @ g)
     phi = phi + mH(tril(phi, -1))
-    inner = triangle_solve(mH(factor), phi, True, True, False)
-    return triangle_solve(factor, inner, False, False, False) * 0.5
+    return triangle_solve(factor, triangle_solve(mH(factor), phi, True, True, False), False, False, False) * 0.5
 
 
 def _lower_factor(a: Any) -> tuple[Any, Any]:
@@ -51,17 +50,13 @@ def _lower_factor(a: Any) -> tuple[Any, Any]:
     return place.asarray(result), place.asarray(info)
 
 
-def _factor(a: Any, upper: bool) -> tuple[Any, Any]:
-    if not upper:
-        return _lower_factor(a)
-    result, info = _lower_factor(mH(a))
-    return mH(result).copy(), info
-
-
 @no_method(node="LinalgCholeskyExBackward0", symbol="chol", many=True, A="cholesky_back(g[0], result[0], upper)")
 def cholesky_parts(A: Tensor, upper: bool) -> Any:
     """Return the Cholesky factor and LAPACK's info."""
-    return _factor(A, upper)
+    if not upper:
+        return _lower_factor(A)
+    result, info = _lower_factor(mH(A))
+    return mH(result).copy(), info
 
 
 NOT_POSITIVE = (
@@ -113,6 +108,6 @@ def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     if not input.size:
         return input.copy()  # of any dtype
     checked("cholesky", input, square=True)
-    factor, info = _factor(input, upper)
+    factor, info = cholesky_parts.__wrapped__(input, upper)
     check_info("cholesky", info, NOT_POSITIVE)
     return factor

@@ -1,9 +1,7 @@
 # ruff: noqa: N803, N806 - matrices have capital letters, as PyTorch's parameters do
 """Eigenvalues and eigenvectors of general matrices, and of symmetric (Hermitian) ones.
 
-The derivatives are those of M. Giles, "Collected matrix derivative results for forward and reverse mode algorithmic
-differentiation" (2008). With ``g`` the gradient of the loss L, dL = Re sum(conj(g) · d), the conjugate convention of
-PyTorch.
+``svd.py`` has the reference of the derivatives (Giles 2008), and their convention.
 """
 
 from __future__ import annotations
@@ -15,7 +13,6 @@ import numpy as np
 from nbautograd._engine.compiler.op import composite, derivative_helper, no_method
 from nbautograd._engine.core.return_types import return_type
 from nbautograd._engine.core.tensor import Tensor
-from nbautograd._engine.ops._internal import cast_back  # noqa: F401 - formulas name it
 from nbautograd._engine.ops.elementwise.complex import conj, real
 from nbautograd._engine.ops.linalg._common import checked, eye_of, mH, solve_same
 from nbautograd._engine.ops.linalg.svd import check_phase, converging, gaps, recorded

@@ -132,10 +132,7 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
 
 
 def _summed_and_permuted(result: Tensor, letters: str, output: str, sizes: dict[str, int]) -> Tensor:
-    gone = [i for i, letter in enumerate(letters) if letter not in output]
-    if gone:
-        result = result.sum(gone)
-        letters = "".join(letter for letter in letters if letter in output)
+    result, letters = _sum_lonely(result, letters, {*output})
     if letters != output:
         result = result.permute(*(letters.index(letter) for letter in output))
     if any(result._a.shape[i] != sizes[letter] for i, letter in enumerate(output)):
@@ -188,20 +185,17 @@ def _from_lists(arguments: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
 
 
 def _check_output(output: str, inputs: str) -> None:
-    for letter in output:
-        if output.count(letter) > 1:
-            raise RuntimeError(f"einsum(): output subscript {letter} appears more than once in the output")
-        if letter not in inputs:
-            raise RuntimeError(
-                f"einsum(): output subscript {letter} does not appear in the equation for any input operand"
-            )
+    for c in output:
+        if output.count(c) > 1:
+            raise RuntimeError(f"einsum(): output subscript {c} appears more than once in the output")
+        if c not in inputs:
+            raise RuntimeError(f"einsum(): output subscript {c} does not appear in the equation for any input operand")
 
 
 @functools.lru_cache(maxsize=256)
 def _subscripts(equation: str, *ndims: int) -> tuple[tuple[str, ...], str]:
     """Return the subscripts of each operand and of the result, with the ellipsis replaced by unused letters."""
-    text = equation.replace(" ", "")
-    left, arrow, right = text.partition("->")
+    left, arrow, right = equation.replace(" ", "").partition("->")
     terms = left.split(",")
     if len(terms) != len(ndims) or not ndims:
         raise RuntimeError(
@@ -210,8 +204,7 @@ def _subscripts(equation: str, *ndims: int) -> tuple[tuple[str, ...], str]:
         )
     widths = [_width(equation, i, term, ndim) for i, (term, ndim) in enumerate(zip(terms, ndims, strict=True))]
     most = max(widths)
-    spare = [chr(c) for c in range(0x3B1, 0x3B1 + 64)]
-    dots = "".join(spare[:most])
+    dots = "".join(chr(c) for c in range(0x3B1, 0x3B1 + most))
     inputs = [term.replace("...", dots[most - width :]) for term, width in zip(terms, widths, strict=True)]
     if arrow:
         output = right.replace("...", dots)
@@ -297,9 +290,9 @@ def _sum_lonely(x: Tensor, letters: str, needed: set[str]) -> tuple[Tensor, str]
 def _equal_sizes(a: Tensor, la: str, b: Tensor, lb: str, both: list[str]) -> tuple[Tensor, Tensor]:
     """Expand dimensions of size 1 to the size of the other operand."""
     size = {c: max(a._a.shape[la.index(c)], b._a.shape[lb.index(c)]) for c in both}
-    wanted_a = [size.get(c, n) for c, n in zip(la, a._a.shape, strict=True)]
-    wanted_b = [size.get(c, n) for c, n in zip(lb, b._a.shape, strict=True)]
-    return (
-        a if list(a._a.shape) == wanted_a else a.expand(*wanted_a),
-        b if list(b._a.shape) == wanted_b else b.expand(*wanted_b),
-    )
+
+    def expanded(x: Tensor, letters: str) -> Tensor:
+        wanted = tuple(size.get(c, n) for c, n in zip(letters, x._a.shape, strict=True))
+        return x if x._a.shape == wanted else x.expand(*wanted)
+
+    return expanded(a, la), expanded(b, lb)

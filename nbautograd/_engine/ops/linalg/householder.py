@@ -60,18 +60,13 @@ def product_back(g: Any, a: Any, tau: Any, start: Any) -> tuple[Any, Any]:
 @no_method()
 def first_columns(input: Tensor) -> Tensor:
     """Return the first columns of the identity, shaped like ``input``, batch dimensions included."""
-    return unit_columns(input)
-
-
-def unit_columns(a: Any) -> Any:
-    """Return the first columns of the identity for arrays, shaped like ``a``, batch dimensions included."""
-    eye = backend.module(backend.device_of(a)).eye(*a.shape[-2:], dtype=a.dtype)
-    return np.broadcast_to(eye, a.shape)
+    eye = backend.module(backend.device_of(input)).eye(*input.shape[-2:], dtype=input.dtype)
+    return np.broadcast_to(eye, input.shape)
 
 
 def reflected(a: Any, tau: Any, x: Any, transpose: bool = False) -> Any:
     """Return ``Q @ x`` or ``Qᴴ @ x`` over arrays."""
-    v, k = np.tril(a, -1) + unit_columns(a), tau.shape[-1]
+    v, k = np.tril(a, -1) + first_columns.__wrapped__(a), tau.shape[-1]
     if not k:
         return x.copy()
     for i in range(k) if transpose else range(k - 1, -1, -1):
@@ -102,7 +97,7 @@ def linalg_householder_product(A: Tensor, tau: Tensor) -> Tensor:
     if A.shape[-2] < A.shape[-1]:
         raise ShapeError(f"{name}: input.shape[-2] must be greater than or equal to input.shape[-1]")
     _check_tau(name, A, tau, A.shape[-1])
-    return reflected(A, tau, unit_columns(A))
+    return reflected(A, tau, first_columns.__wrapped__(A))
 
 
 def _check_tau(name: str, a: Any, tau: Any, most: int) -> None:

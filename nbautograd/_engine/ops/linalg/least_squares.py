@@ -50,9 +50,7 @@ def tolerance(a: Any, largest: Any, atol: Any, rtol: Any) -> Any:
     for each in (atol, rtol):
         joint_shape([getattr(each, "shape", ()), largest.shape])  # which raises where they do not broadcast
     relative = rtol * largest
-    if hasattr(absolute, "ndim"):
-        return np.maximum(absolute, relative)
-    return relative.clip(absolute, None)
+    return np.maximum(absolute, relative) if hasattr(absolute, "ndim") else relative.clip(absolute, None)
 
 
 def _inverted(values: Any, small: Any) -> Any:
@@ -255,8 +253,7 @@ def linalg_lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: st
     if driver not in DRIVERS:
         raise RuntimeError(f"{name}: parameter `driver` should be one of ({', '.join(DRIVERS)}), got {driver!r}")
     columns, vector = _as_columns(name, A, B)
-    m, n = A._a.shape[-2:]
-    eps = float(np.finfo(A._a.dtype).eps) * max(m, n)
+    eps = float(np.finfo(A._a.dtype).eps) * max(A._a.shape[-2:])
     rcond = 0.0 if driver == "gels" else eps if rcond is None else rcond
     solution, residuals, rank, s = lstsq_parts(A, columns, rcond, driver != "gelsy")
     if vector:
@@ -265,5 +262,4 @@ def linalg_lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: st
     if driver == "gels":
         rank = wrap(place.zeros((0,), np.int64))
     values = s.detach() if driver in ("gelsd", "gelss") else wrap(place.zeros((0,), s._a.dtype))
-    result = return_type("linalg_lstsq")
-    return result((solution, residuals, rank, values))
+    return return_type("linalg_lstsq")((solution, residuals, rank, values))

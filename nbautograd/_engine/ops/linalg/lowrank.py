@@ -22,8 +22,7 @@ def range_basis(a: Tensor, q: int, niter: int) -> Tensor:
 
     N. Halko, P. G. Martinsson, J. A. Tropp, "Finding structure with randomness", SIAM Review 53 (2011), algorithm 4.4.
     """
-    test = randn(a._a.shape[-1], q, dtype=a.dtype, device=a.device)
-    basis: Tensor = linalg_qr(matmul(a, test))[0]
+    basis: Tensor = linalg_qr(matmul(a, randn(a._a.shape[-1], q, dtype=a.dtype, device=a.device)))[0]
     for _ in range(niter):
         basis = linalg_qr(matmul(mH(a), basis))[0]
         basis = linalg_qr(matmul(a, basis))[0]

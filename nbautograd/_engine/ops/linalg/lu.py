@@ -72,26 +72,6 @@ def lu_back(gl: Any, gu: Any, p: Any, low: Any, up: Any) -> Any:
     return p @ inner
 
 
-def exchange_matrix(pivots: Any, rows: int, dtype: Any) -> Any:
-    """Return the permutation matrix P of A = P L U."""
-    place = backend.module(backend.device_of(pivots))
-    order = permutation(pivots, rows)
-    return (place.arange(rows)[:, None] == order[..., None, :]).astype(dtype)
-
-
-def _unit_lower(packed: Any) -> Any:
-    """Return the unit lower triangle L of a packed LU."""
-    m, n = packed.shape[-2:]
-    k = min(m, n)
-    place = backend.module(backend.device_of(packed))
-    return np.tril(packed[..., :k], -1) + place.eye(m, k, dtype=packed.dtype)
-
-
-def _upper(packed: Any) -> Any:
-    """Return the upper triangle U of a packed LU."""
-    return np.triu(packed[..., : min(packed.shape[-2:]), :])
-
-
 def _check(name: str, a: Any, pivot: Any) -> None:
     if isinstance(a, Tensor) and a._a.ndim < 2:
         raise ShapeError(f"{name}: Expected tensor with 2 or more dimensions. Got size: {list(a._a.shape)} instead")
@@ -104,7 +84,7 @@ def _check(name: str, a: Any, pivot: Any) -> None:
 def lu_triple(A: Tensor) -> Any:
     """Return L, U and P; PyTorch numbers the outputs that have gradients first."""
     packed, pivots, _ = lu_arrays(A)
-    return _unit_lower(packed), _upper(packed), exchange_matrix(pivots, A.shape[-2], A.dtype)
+    return unpack_triple.__wrapped__(packed, pivots)
 
 
 @composite(method=False, out=True)
@@ -148,16 +128,14 @@ def linalg_lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
     """
     _check("torch.linalg.lu_factor", A, pivot)
     packed, pivots, info = lu_packed(A)
-    _refuse_zero(info)
+    check_info("torch.linalg.lu_factor", info, ZERO)
     return return_type("linalg_lu_factor")((packed, pivots))
 
 
-def _refuse_zero(info: Tensor) -> None:
-    message = (
-        "U[{0},{0}] is zero and using it on lu_solve would result in a division by zero. If you still want the "
-        "factorization, call linalg.lu(A) or linalg.lu_factor_ex(A)"
-    )
-    check_info("torch.linalg.lu_factor", info, message)
+ZERO = (
+    "U[{0},{0}] is zero and using it on lu_solve would result in a division by zero. If you still want the "
+    "factorization, call linalg.lu(A) or linalg.lu_factor_ex(A)"
+)
 
 
 @composite(method=False, out=True)
@@ -170,7 +148,7 @@ def linalg_lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = F
     _check("torch.linalg.lu_factor_ex", A, pivot)
     packed, pivots, info = lu_packed(A)
     if check_errors:
-        _refuse_zero(info)
+        check_info("torch.linalg.lu_factor", info, ZERO)
     return return_type("linalg_lu_factor_ex")((packed, pivots, info))
 
 
@@ -223,8 +201,10 @@ def lu_unpack_back(gl: Any, gu: Any, packed: Any) -> Any:
 @no_method(node="LuUnpackBackward0", symbol="P L U", many=True, LU_data="lu_unpack_back(g[0], g[1], LU_data)")
 def unpack_triple(LU_data: Tensor, LU_pivots: Tensor) -> Any:
     """Return L, U and P of a packed LU."""
-    p = exchange_matrix(LU_pivots, LU_data.shape[-2], LU_data.dtype)
-    return _unit_lower(LU_data), _upper(LU_data), p
+    m, k, place = LU_data.shape[-2], min(LU_data.shape[-2:]), backend.module(backend.device_of(LU_data))
+    low = np.tril(LU_data[..., :k], -1) + place.eye(m, k, dtype=LU_data.dtype)
+    p = place.arange(m)[:, None] == permutation(LU_pivots, m)[..., None, :]
+    return low, np.triu(LU_data[..., :k, :]), p.astype(LU_data.dtype)
 
 
 @composite(method=False, out=True)
@@ -256,11 +236,11 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpa
         and not 1 <= pivots.min() <= pivots.max() <= LU_data._a.shape[-2]
     ):
         raise RuntimeError("pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive.")
-    parts = unpack_triple(LU_data, LU_pivots)
+    low, up, p = unpack_triple(LU_data, LU_pivots)
     empty = LU_data.detach().new_empty(0)
-    p = parts[2] if unpack_pivots else empty
-    low, up = (parts[0], parts[1]) if unpack_data else (empty, empty)
-    return return_type("lu_unpack")((p.detach(), low, up))
+    if not unpack_data:
+        low = up = empty
+    return return_type("lu_unpack")(((p if unpack_pivots else empty).detach(), low, up))
 
 
 # -- solving ---------------------------------------------------------------------------------------------------------
@@ -288,20 +268,17 @@ def lu_solve_back(g: Any, x: Any, packed: Any, pivots: Any, left: bool, adjoint:
 def lu_solve_same(LU: Tensor, pivots: Tensor, B: Tensor, left: bool, adjoint: bool) -> Tensor:
     """Solve a system given the LU of its matrix."""
     LU, B = together("linalg.lu_solve", LU, B, labels="LU and B")
-    place = backend.module(backend.device_of(LU))
     if not left:
-        return mH(_solve_packed(LU, pivots, mH(B), not adjoint, place))
-    return _solve_packed(LU, pivots, B, adjoint, place)
+        return mH(_solve_packed(LU, pivots, mH(B), not adjoint))
+    return _solve_packed(LU, pivots, B, adjoint)
 
 
-def _solve_packed(packed: Any, pivots: Any, b: Any, adjoint: bool, place: Any) -> Any:
+def _solve_packed(packed: Any, pivots: Any, b: Any, adjoint: bool) -> Any:
     n = packed.shape[-1]
     order = np.broadcast_to(permutation(pivots, n), (*packed.shape[:-2], n))
     if adjoint:  # Uᴴ Lᴴ Pᵀ X = B
-        b = substitute(mH(packed), b, False, True, False)
-        b = substitute(mH(packed), b, True, True, True)
-        back = order.argsort(-1)
-        return np.take_along_axis(b, back[..., None], -2)
+        b = substitute(mH(packed), substitute(mH(packed), b, False, True, False), True, True, True)
+        return np.take_along_axis(b, order.argsort(-1)[..., None], -2)
     b = np.take_along_axis(b, order[..., None], -2)
     return substitute(packed, substitute(packed, b, False, True, True), True, True, False)
 
@@ -417,8 +394,7 @@ def ldl_solution(LD: Tensor, pivots: Tensor, B: Tensor, hermitian: bool) -> Tens
         x, _ = trs(m, exchanges, b, lower=True)
         return (np.ascontiguousarray(x),)
 
-    exchanges = np.broadcast_to(pivots, LD.shape[:-1])
-    (x,) = each(solve, LD, B, exchanges, vectors=1)
+    (x,) = each(solve, LD, B, np.broadcast_to(pivots, LD.shape[:-1]), vectors=1)
     return x
 
 

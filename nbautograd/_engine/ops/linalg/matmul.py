@@ -55,15 +55,9 @@ def product(a: Any, b: Any) -> Any:
     """Compute the matrix product of two arrays (NumPy also multiplies integer matrices, without BLAS)."""
     if a.__class__ is not np.ndarray:
         return a @ b
-    if (
-        a.ndim != 2
-        or b.ndim != 2
-        or len(a) * b.size <= blas.MAX_UNPACKED
-        or a.dtype.char not in "fd"
-        or a.dtype is not b.dtype
-    ):
-        return a.dot(b)
-    return large_product(a, b)
+    if a.ndim == 2 == b.ndim and len(a) * b.size > blas.MAX_UNPACKED and a.dtype.char in "fd" and a.dtype is b.dtype:
+        return large_product(a, b)
+    return a.dot(b)
 
 
 def large_product(a: Any, b: Any) -> Any:
@@ -84,9 +78,7 @@ def check_mm(a: Any, b: Any, name: str = "mm") -> Any:
         which = "self" if a.ndim != 2 else "mat2"
         raise ShapeError(f"mm(): {which} must be a matrix, got shapes {list(a.shape)} and {list(b.shape)}")
     if a.shape[1] != b.shape[0]:
-        raise ShapeError(
-            f"mat1 and mat2 shapes cannot be multiplied ({a.shape[0]}x{a.shape[1]} and {b.shape[0]}x{b.shape[1]})"
-        )
+        raise ShapeError("mat1 and mat2 shapes cannot be multiplied ({}x{} and {}x{})".format(*a.shape, *b.shape))
     check_same_dtype(name, a, b)
     return product(a, b)
 
@@ -228,8 +220,7 @@ def matmul(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
     tensor([3, 7])
     """
     check_tensors("matmul", input=input, other=other)
-    result = _matmul(input, other)
-    return into(out, result, "matmul")
+    return into(out, _matmul(input, other), "matmul")
 
 
 @method_of_tensor("__matmul__")

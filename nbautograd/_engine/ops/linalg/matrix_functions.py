@@ -11,7 +11,7 @@ from nbautograd._engine.arrays import dtypes
 from nbautograd._engine.arrays.size import as_int
 from nbautograd._engine.compiler.op import alias, composite, derivative_helper, no_method
 from nbautograd._engine.core.tensor import Tensor
-from nbautograd._engine.ops.linalg._common import checked, eye_of, identity_of, mH, solve_array
+from nbautograd._engine.ops.linalg._common import checked, eye_of, mH, solve_array
 from nbautograd._engine.ops.linalg.matmul import matmul
 from nbautograd._engine.ops.linalg.solvers import linalg_inv
 from nbautograd._engine.ops.shape.joining import cat_same
@@ -32,7 +32,7 @@ def exponential(a: Any) -> Any:
     ratio = np.where(np.isfinite(size) & (size > MAX_UNSCALED_NORM), size / MAX_UNSCALED_NORM, 1)
     times = np.ceil(np.log2(ratio))[..., None, None]
     a = a * np.exp2(-times).astype(size.dtype)
-    b, one = PADE, identity_of(a)
+    b, one = PADE, eye_of.__wrapped__(a)
     a2 = a @ a
     a4 = a2 @ a2
     a6 = a4 @ a2

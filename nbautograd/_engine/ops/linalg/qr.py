@@ -63,8 +63,7 @@ def qr_parts(A: Tensor, mode: str) -> Any:
     """Return Q and R."""
     if mode == "r":
         return backend.module(backend.device_of(A)).empty((0,), A.dtype), np.linalg.qr(A, mode="r")
-    q, r = np.linalg.qr(A, mode=mode)
-    return q, r
+    return tuple(np.linalg.qr(A, mode=mode))
 
 
 @composite(method=False, out=True)

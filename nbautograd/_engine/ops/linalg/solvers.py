@@ -22,7 +22,6 @@ from nbautograd._engine.ops.linalg._common import (  # noqa: F401 - a formula na
     check_same,
     checked,
     eye_of,
-    identity_of,
     is_complex,
     lu_arrays,
     mH,
@@ -54,8 +53,7 @@ def _system(name: str, a: Tensor, b: Tensor, left: bool) -> Tensor:
             f"{name}: Vector broadcasting of the left hand side is not supported for left=False. In this case "
             f"{name} is equivalent to B / A.squeeze(-1)"
         )
-    columns = b.unsqueeze(-1)
-    check_fit(name, a, columns, left)
+    check_fit(name, a, b.unsqueeze(-1), left)
     return solve_columns(a, b)
 
 
@@ -225,9 +223,7 @@ def cholesky_inverse(L: Tensor, upper: bool = False) -> Tensor:
     if L.size:
         zeros = np.diagonal(L, 0, -2, -1) == 0
         check_info("cholesky_inverse", np.where(zeros.any(-1), zeros.argmax(-1) + 1, 0), NOT_INVERTED)
-    identity = identity_of(L) + L * 0
-    first, second = (mH(L), L) if upper else (L, mH(L))
-    return substitute(second, substitute(first, identity, False, True, False), True, True, False)
+    return cholesky_solve_same.__wrapped__(eye_of.__wrapped__(L) + L * 0, L, upper)
 
 
 # -- inverses --------------------------------------------------------------------------------------------------------
@@ -240,18 +236,14 @@ NOT_INVERTED = (
 @no_method(node="LinalgInvExBackward0", symbol="⁻¹", A="-mH(result) @ g @ mH(result)")
 def inv_same(A: Tensor) -> Tensor:
     """Invert matrices (Giles 2008, section 2.2.3)."""
-    return _inverse(A, "linalg.inv")
-
-
-def _inverse(a: Any, name: str) -> Any:
     try:
-        result = np.linalg.inv(a)
+        result = np.linalg.inv(A)
     except np.linalg.LinAlgError:
         result = None
     if result is None or (result.__class__ is not np.ndarray and not bool(np.isfinite(result).all())):
-        check_info(name, lu_arrays(a)[2], NOT_INVERTED)
+        check_info("linalg.inv", lu_arrays(A)[2], NOT_INVERTED)
         if result is None:
-            raise LinAlgError(f"{name}: the inversion could not be completed because the input matrix is singular.")
+            raise LinAlgError("linalg.inv: the inversion could not be completed because the input matrix is singular.")
     return result
 
 
@@ -354,17 +346,15 @@ def adjugate_back(g: Any, result: Any, a: Any) -> Any:
 def adjugate(A: Tensor) -> Tensor:
     """Return the adjugate of each matrix: the gradient of the determinant, also where that is 0."""
     d = np.linalg.det(A)[..., None, None]
-    n = A.shape[-1]
     if not A.size:
         return A.copy()
     if bool((np.abs(d) > 0).all()):
         return d * np.linalg.inv(A)
     # A = U S Vᴴ: each singular value is replaced by the product of all others.
     u, s, vh = np.linalg.svd(A)
-    others = np.where(identity_of(s) != 0, 1, s[..., None, :]).prod(-1)
+    others = np.where(eye_of.__wrapped__(s) != 0, 1, s[..., None, :]).prod(-1)
     phase = (np.linalg.det(u) * np.linalg.det(vh))[..., None, None]
-    result = mH(vh) * (others[..., None, :] if n else others) @ mH(u)
-    return (phase * result).astype(A.dtype)
+    return (phase * (mH(vh) * others[..., None, :] @ mH(u))).astype(A.dtype)
 
 
 @no_method(symbol="det", half=NATIVE, out=True, A="g[..., None, None] * mH(adjugate(A))")
@@ -434,6 +424,4 @@ def logdet(input: Tensor) -> Tensor:
     """
     checked("logdet", input, square=True)
     sign, size = slogdet_parts(input)
-    if is_complex(input):
-        return sign.log() + size
-    return where(sign == -1, math.nan, size)
+    return sign.log() + size if is_complex(input) else where(sign == -1, math.nan, size)

@@ -39,8 +39,7 @@ def linalg_vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     check_float("linalg.vecdot", x, low=True)
     if x._a.ndim == y._a.ndim == 1 and dim in (0, -1):
         return vdot(x, y)
-    product_: Tensor = x.conj() * y
-    return product_.sum(dim)
+    return (x.conj() * y).sum(dim)
 
 
 @no_method(
@@ -118,8 +117,7 @@ def linalg_vander(x: Tensor, N: int | None = None) -> Tensor:  # noqa: N803 - Py
         raise DtypeError(f"linalg.vander supports floating point, complex, and integer tensors, but got {kind}")
     if x._a.dtype.kind in "iu":
         x = x.to(dtypes.int64)
-    powers = x.unsqueeze(-1).expand((*x._a.shape, n - 1)).cumprod(-1)
-    return cat([x.new_ones((*x._a.shape, 1)), powers], -1)
+    return cat([x.new_ones((*x._a.shape, 1)), x.unsqueeze(-1).expand((*x._a.shape, n - 1)).cumprod(-1)], -1)
 
 
 @described

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from operator import methodcaller
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from nbautograd._engine.arrays.memory_format import contiguous_format, preserve_
 from nbautograd._engine.arrays.size import sizes
 from nbautograd._engine.arrays.strides import Geometry, restride
 from nbautograd._engine.compiler.op import NATIVE, OPS, alias, composite, no_method
+from nbautograd._engine.core import views
 from nbautograd._engine.core.batched import BatchedTensor
 from nbautograd._engine.core.dispatch_mode import followers
 from nbautograd._engine.core.exchanged_data import exchange
@@ -22,14 +24,6 @@ from nbautograd._engine.core.inplace import check_call, check_history, tell_chan
 from nbautograd._engine.core.node import LEAF
 from nbautograd._engine.core.storage import TypedStorage, UntypedStorage
 from nbautograd._engine.core.tensor import Tensor, new
-from nbautograd._engine.core.views import (
-    DualView,
-    View,
-    move_retained,
-    outdate_views,
-    record_unrecorded_write,
-    views_of,
-)
 from nbautograd._engine.ops._internal import not_implemented  # noqa: F401 - used in a formula
 from nbautograd._engine.ops.queries import check_tensors, method_of_tensor
 from nbautograd._engine.ops.shape import shape as shapes, transpose
@@ -108,7 +102,7 @@ def _in_place(name: str, function: Callable[..., Tensor]) -> Callable[..., Tenso
         if self._view is None:
             fix_views(self, result._a)
         else:
-            for view in views_of(self._view.base):
+            for view in views.views_of(self._view.base):
                 if view._view.parent is self:  # it stays a view of the former tensor
                     view._view.parent = before
             obstacle = self._view.obstacle
@@ -119,12 +113,12 @@ def _in_place(name: str, function: Callable[..., Tensor]) -> Callable[..., Tenso
             self._fn = result._fn
             cls = self._fn.__class__
             self._fn.__class__ = shapes.renamed(cls, _name_in_place(cls.__name__))
-            move_retained(self, before._fn, self._fn)
+            views.move_retained(self, before._fn, self._fn)
             version_counter.record_write(self._a)
-            outdate_views(self if self._view is None else self._view.base, self)
+            views.outdate_views(self if self._view is None else self._view.base, self)
         else:
             keep_shape(before)
-            record_unrecorded_write(self)
+            views.record_unrecorded_write(self)
         return self
 
     method.__name__ = method.__qualname__ = name
@@ -136,26 +130,19 @@ def _in_place(name: str, function: Callable[..., Tensor]) -> Callable[..., Tenso
 def fix_views(base: Tensor, array: Any) -> None:
     """Turn the views of ``base`` into as_strided views of the storage before ``base`` gets the layout of ``array``."""
     home = stride_tools.of(array)
-    for view in views_of(base):
+    for view in views.views_of(base):
         how, parent = view._view, view._view.parent
-        while parent._view is not None and parent._view.__class__ is not DualView:
+        while parent._view is not None and parent._view.__class__ is not views.DualView:
             parent = parent._view.parent
         arguments = (*stride_tools.of(view._a), home if parent is base else stride_tools.of(parent._a))
-        fixed = View(parent, OPS["as_strided_in"].body, as_strided_in, arguments)
-        view._view = DualView(fixed, how.level) if how.__class__ is DualView else fixed
+        fixed = views.View(parent, OPS["as_strided_in"].body, as_strided_in, arguments)
+        view._view = views.DualView(fixed, how.level) if how.__class__ is views.DualView else fixed
         view._view.obstacle = how.obstacle
 
 
-for _name, _function in {
-    "t_": transpose.t,
-    "transpose_": transpose.transpose,
-    "swapaxes_": transpose.swapaxes,
-    "swapdims_": transpose.swapdims,
-    "squeeze_": shapes.squeeze,
-    "unsqueeze_": shapes.unsqueeze,
-    "as_strided_": as_strided,
-}.items():
-    _in_place(_name, _function)
+_OF_DIMS = (transpose.t, transpose.transpose, transpose.swapaxes, transpose.swapdims)
+for _view in (*_OF_DIMS, shapes.squeeze, shapes.unsqueeze, as_strided):
+    _in_place(f"{_view.__name__}_", _view)
 as_strided_ = Tensor.as_strided_
 
 
@@ -183,7 +170,7 @@ def _resize(self: Tensor, *sizes_: Any, size: Any = None, memory_format: Any = c
         return self
     if self.is_inference() and not is_inference_mode_enabled():
         raise InplaceError("resize_(): Inplace update to inference tensor outside InferenceMode: clone() it first")
-    strides = stride_tools.strides_for(_Shape(shape), memory_format, "resize_")
+    strides = stride_tools.strides_for(SimpleNamespace(shape=shape, ndim=len(shape)), memory_format, "resize_")
     home, have = stride_tools.of(a), stride_tools.length_of(a)
     needed = Geometry(shape, strides, home.offset).end()
     if needed > have:
@@ -211,13 +198,6 @@ def _check_resize(self: Tensor, shape: tuple[int, ...], memory_format: Any) -> N
         raise RuntimeError("resize_(): Unsupported memory format torch.preserve_format")
 
 
-class _Shape:
-    """A stand-in for an array of which only the shape is used."""
-
-    def __init__(self, shape: tuple[int, ...]) -> None:
-        self.shape, self.ndim = shape, len(shape)
-
-
 def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
     """Resize the tensor in place to the shape of another tensor.
 
@@ -236,8 +216,7 @@ def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: Any = None
     shape = the_template._a.shape
     if memory_format is preserve_format:
         input.resize_(shape)
-        strides = stride_tools.dense(shape, stride_tools.strides_of(the_template._a))
-        input._a = restride(input._a, shape, strides)
+        input._a = restride(input._a, shape, stride_tools.dense(shape, stride_tools.strides_of(the_template._a)))
         return input
     return input.resize_(shape, memory_format=memory_format or contiguous_format)
 
@@ -293,8 +272,7 @@ def _set(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
     if source is not None and size is not None:
         shape = tuple(size)
         strides = tuple(stride) if stride is not None else stride_tools.contiguous(shape)
-        wanted = Geometry(shape, strides, storage_offset)
-        check_inside(a, wanted)
+        check_inside(a, Geometry(shape, strides, storage_offset))
         a = restride(a, shape, strides, storage_offset - stride_tools.offset_of(a))
     return _share(self, a, source if getattr(source, "requires_grad", False) else self)
 

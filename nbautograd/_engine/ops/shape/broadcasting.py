@@ -101,12 +101,10 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
     torch.Size([3, 2])
     """
     results: list[int] = []  # from the last dimension
-    for argument in shapes:
-        if not isinstance(argument, (int, tuple, list, str, type(None))):
-            raise RuntimeError(
-                f"Input shapes should be of type ints, a tuple of ints, or a list of ints, got {argument}"
-            )
-        shape = (argument,) if isinstance(argument, int) else tuple(argument or ())
+    for given in shapes:
+        if not isinstance(given, (int, tuple, list, str, type(None))):
+            raise RuntimeError(f"Input shapes should be of type ints, a tuple of ints, or a list of ints, got {given}")
+        shape = (given,) if isinstance(given, int) else tuple(given or ())
         results += [1] * (len(shape) - len(results))
         for i, n in enumerate(reversed(shape)):
             if n != 1 and results[i] not in (1, n):

@@ -310,10 +310,8 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
             raise RuntimeError("torch.meshgrid expects all tensors to have the same dtype")
     swap = indexing == "xy" and len(vectors) > 1
     order = [vectors[1], vectors[0], *vectors[2:]] if swap else list(vectors)
-    shape = tuple(t.numel() for t in order)
-    grids = [
-        expand(view(t, *((1,) * i + (shape[i],) + (1,) * (len(shape) - i - 1))), *shape) for i, t in enumerate(order)
-    ]
+    size = tuple(t.numel() for t in order)
+    grids = [expand(view(t, *((1,) * i + (size[i],) + (1,) * (len(size) - i - 1))), *size) for i, t in enumerate(order)]
     if swap:
         grids[:2] = grids[1::-1]
     return tuple(grids)

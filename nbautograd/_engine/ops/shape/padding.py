@@ -133,9 +133,7 @@ def _check_fit(input: Tensor, pads: Pads, mode: str) -> None:
     """Check that the input is large enough for the padding in this mode."""
     first = input._a.ndim - len(pads)
     if mode != "circular" and 0 in input._a.shape[first - 1 :]:
-        raise RuntimeError(
-            f"pad(): Expected non-empty dimensions after that of the batch, but got {list(input._a.shape)}"
-        )
+        raise RuntimeError(f"pad(): Expected non-empty dimensions after that of the batch, but got {[*input._a.shape]}")
     for d, (n, ends) in enumerate(zip(input._a.shape[first:], pads, strict=True), first):
         if mode == "reflect" and max(ends) >= n:
             raise RuntimeError(

@@ -252,10 +252,8 @@ def _owners(repeats: Tensor, output_size: int | None) -> Tensor:
         return wrap(a)
     _check_length(output_size, int(a.sum()))
     ends = a.cumsum()
-    length = int(ends[-1])
     # The index of the first element whose copies end after this position.
-    result = np.searchsorted(ends, np.arange(length, like=a), "right")
-    return wrap(result.astype(a.dtype))
+    return wrap(np.searchsorted(ends, np.arange(int(ends[-1]), like=a), "right").astype(a.dtype))
 
 
 def _check_length(output_size: int | None, total: int) -> None:

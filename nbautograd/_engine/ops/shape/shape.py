@@ -169,9 +169,8 @@ def reshape(input: Tensor, *_shape: Any, shape: Ints = None) -> Tensor:
     tensor([[0, 1],
             [2, 3]])
     """
-    size = inferred(
-        sizes(_shape if shape is None else by_name(shape, "shape", _shape), "shape", "reshape"), input.numel()
-    )
+    wanted = sizes(_shape if shape is None else by_name(shape, "shape", _shape), "shape", "reshape")
+    size = inferred(wanted, input.numel())
     try:
         result = view(input, size)
     except ShapeError:
@@ -387,10 +386,8 @@ def is_contiguous(self: Tensor, memory_format: Any = contiguous_format) -> bool:
         return bool(a.flags.c_contiguous)
     if a.ndim != {channels_last: 4, channels_last_3d: 5}[memory_format]:
         return False
-    return all(
-        n == 1 or have == want
-        for n, have, want in zip(a.shape, strides_of(a), stride_tools.channels_last(a.shape), strict=True)
-    )
+    sizes = zip(a.shape, strides_of(a), stride_tools.channels_last(a.shape), strict=True)
+    return all(n == 1 or have == want for n, have, want in sizes)
 
 
 @no_method(symbol="Re", input="cast_back(g, input.dtype)")

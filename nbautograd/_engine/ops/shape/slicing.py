@@ -31,12 +31,8 @@ def stretch(a: Any, d: int, start: int, stop: int, step: int = 1) -> Any:
     if a.size and stop > start:
         return a[(slice(None),) * d + (slice(start, stop, step),)]
     strides, n = strides_of(a), max(0, -(-(stop - start) // step))
-    return restride(
-        a,
-        (*a.shape[:d], n, *a.shape[d + 1 :]),
-        (*strides[:d], strides[d] * step, *strides[d + 1 :]),
-        start * strides[d],
-    )
+    shape = (*a.shape[:d], n, *a.shape[d + 1 :])
+    return restride(a, shape, (*strides[:d], strides[d] * step, *strides[d + 1 :]), start * strides[d])
 
 
 @op(symbol="select", kind=VIEW, input="select_back(g, input.shape, dim, index)")
@@ -124,12 +120,8 @@ def on_diagonal(a: Any, offset: int, dim1: int, dim2: int) -> Any:
     length = max(0, min(shape[first] + min(offset, 0), shape[second] - max(offset, 0)))
     shift = (max(offset, 0) * strides[second] - min(offset, 0) * strides[first]) if length else 0
     rest = [d for d in range(a.ndim) if d not in (first, second)]
-    return restride(
-        a,
-        (*(shape[d] for d in rest), length),
-        (*(strides[d] for d in rest), strides[first] + strides[second]),
-        shift,
-    )
+    steps = (*(strides[d] for d in rest), strides[first] + strides[second])
+    return restride(a, (*(shape[d] for d in rest), length), steps, shift)
 
 
 @op(symbol="diagonal", kind=VIEW, input="diagonal_back(g, input.shape, offset, dim1, dim2)")
@@ -182,9 +174,8 @@ def _windows(a: Any, dim: int, size: int, step: int) -> Any:
     count = (shape[d] - size) // step + 1
     if not a.ndim:
         return restride(a, (size,), (1,))
-    return restride(
-        a, (*shape[:d], count, *shape[d + 1 :], size), (*strides[:d], strides[d] * step, *strides[d + 1 :], strides[d])
-    )
+    steps = (*strides[:d], strides[d] * step, *strides[d + 1 :], strides[d])
+    return restride(a, (*shape[:d], count, *shape[d + 1 :], size), steps)
 
 
 @no_method(node="UnfoldBackwardBackward0", symbol="unfold", input="unfold(g, dim, size, step)")
@@ -217,10 +208,7 @@ as_strided_in.__wrapped__.reads_strides = True  # so that a replay gives it a ba
 
 @derivative_helper
 def as_strided_back(g: Any, home: Geometry, size: Any, stride: Any, offset: int) -> Any:
-    """Compute the gradient of ``as_strided``: accumulate in the storage, then read with the layout of the input.
-
-    Where elements of the input overlap, each gets an equal share.
-    """
+    """Compute the gradient of ``as_strided`` through the storage; elements that overlap in the input share it."""
     length, inside, read, share = _overlap(array_of(g), home, Geometry(size, stride, offset))
     memory = index_back(g, (length,), (read,))  # type: ignore[name-defined]  # noqa: F821
     result = index(memory, (inside,))  # type: ignore[name-defined]  # noqa: F821

@@ -11,29 +11,17 @@ import numpy as np
 from nbautograd._engine.arrays.size import as_int, dimension
 from nbautograd._engine.compiler.op import NATIVE, VIEW, alias, composite, no_method, with_numpy_names
 from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops._internal import under_node
 from nbautograd._engine.ops.queries import check_tensors, method_of_tensor
 from nbautograd._engine.ops.shape.joining import cat_same, zeros_for_missing
 from nbautograd._engine.ops.shape.slicing import slice_, stretch
 from nbautograd.errors import kind_of
 
 
-def parts_of(a: Any, sections: Sequence[int], d: int) -> list[Any]:
-    """Return parts of the given lengths along one dimension of an array."""
-    return [stretch(a, d, start, stop) for start, stop in pairwise(accumulate(sections, initial=0))]
-
-
 @no_method(node="SplitBackward0", symbol="split", kind=VIEW, many=True, input="rejoin(g, input.shape, sections, dim)")
 def split_evenly(input: Tensor, sections: Any, dim: int) -> Any:
-    """Return views of parts of equal size (the last may be smaller) along a dimension."""
-    return parts_of(input, sections, dim)
-
-
-@no_method(
-    node="SplitWithSizesBackward0", symbol="split", kind=VIEW, many=True, input="rejoin(g, input.shape, sections, dim)"
-)
-def split_at(input: Tensor, sections: Any, dim: int) -> Any:
     """Return views of parts of the given sizes along a dimension."""
-    return parts_of(input, sections, dim)
+    return [stretch(input, dim, start, stop) for start, stop in pairwise(accumulate(sections, initial=0))]
 
 
 @no_method(
@@ -41,19 +29,11 @@ def split_at(input: Tensor, sections: Any, dim: int) -> Any:
 )
 def split_apart(input: Tensor, sections: Any, dim: int) -> Any:
     """Split like ``split_evenly``, but into parts that autograd does not treat as views."""
-    return parts_of(input, sections, dim)
+    return [stretch(input, dim, start, stop) for start, stop in pairwise(accumulate(sections, initial=0))]
 
 
-@no_method(
-    node="UnsafeSplitWithSizesBackward0",
-    symbol="split",
-    many=True,
-    half=NATIVE,
-    input="rejoin(g, input.shape, sections, dim)",
-)
-def split_apart_at(input: Tensor, sections: Any, dim: int) -> Any:
-    """Split like ``split_at``, but into parts that autograd does not treat as views."""
-    return parts_of(input, sections, dim)
+split_at = under_node(split_evenly, "SplitWithSizesBackward0", "split_at")
+split_apart_at = under_node(split_apart, "UnsafeSplitWithSizesBackward0", "split_apart_at")
 
 
 def rejoin(parts: list[Any], shape: tuple[int, ...], sections: Sequence[int], dim: int) -> Any:

@@ -18,7 +18,7 @@ from nbautograd._engine.ops.queries import Number, check_tensors
 from nbautograd._engine.ops.shape.as_strided import as_strided
 from nbautograd._engine.ops.shape.rearrange import flip
 from nbautograd._engine.ops.shape.shape import clone, reshape, unsqueeze
-from nbautograd._engine.ops.shape.slicing import diagonal, on_diagonal
+from nbautograd._engine.ops.shape.slicing import on_diagonal
 from nbautograd._names.docstrings import described
 
 # -- diagonals -------------------------------------------------------------------------------------------------------
@@ -64,12 +64,7 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     """
     if input._a.ndim not in (1, 2):
         raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {input._a.ndim}D")
-    return diag_embed(input, diagonal) if input._a.ndim == 1 else diagonal_copied(input, diagonal)
-
-
-def diagonal_copied(input: Tensor, offset: int) -> Tensor:
-    """Return the diagonal of a matrix as a copy."""
-    return clone(diagonal(input, offset))
+    return diag_embed(input, diagonal) if input._a.ndim == 1 else clone(input.diagonal(diagonal))
 
 
 @composite()
@@ -229,6 +224,5 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
         raise RuntimeError(f"N must be non-negative, got {columns}")
     if x._a.dtype.kind in "iub":
         x = x.to(dtypes.int64)
-    exponents = wrap_known(backend.module(x.device).arange(columns))
-    powers = unsqueeze(x, 1) ** exponents
+    powers = unsqueeze(x, 1) ** wrap_known(backend.module(x.device).arange(columns))
     return powers if increasing else flip(powers, 1)

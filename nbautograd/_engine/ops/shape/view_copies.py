@@ -55,28 +55,13 @@ def _permute(input: Tensor, dims: Sequence[int]) -> Tensor:
     return transpose.permute(input, dims)
 
 
-_VIEWS: dict[str, Callable[..., Any]] = {
-    "alias": lambda input: input,
-    "as_strided": as_strided,
-    "detach": lambda input: input.detach(),
-    "diagonal": slicing.diagonal,
-    "expand": _expand,
-    "narrow": slicing.narrow,
-    "permute": _permute,
-    "select": slicing.select,
-    "slice": _slice,
-    "split": split.split,
-    "split_with_sizes": split.split_with_sizes,
-    "squeeze": shapes.squeeze,
-    "t": transpose.t,
-    "transpose": transpose.transpose,
-    "unbind": joining.unbind,
-    "unfold": slicing.unfold,
-    "unsqueeze": shapes.unsqueeze,
-    "view_as_complex": view_as_complex,
-    "view_as_real": view_as_real,
-    "view": _view_as,
-}
-for _name, _view in _VIEWS.items():
+_VIEWS: dict[str, Callable[..., Any]] = {"expand": _expand, "permute": _permute, "slice": _slice, "view": _view_as}
+_VIEWS |= {"alias": lambda input: input, "detach": lambda input: input.detach()}
+_AS_THEY_ARE = (
+    *(as_strided, view_as_complex, view_as_real, joining.unbind, shapes.squeeze, shapes.unsqueeze, split.split),
+    *(slicing.diagonal, slicing.narrow, slicing.select, slicing.unfold, split.split_with_sizes),
+    *(transpose.t, transpose.transpose),
+)
+for _name, _view in {**_VIEWS, **{view.__name__: view for view in _AS_THEY_ARE}}.items():
     globals()[f"{_name}_copy"] = _copies(f"{_name}_copy", _view)
 _view_as.__qualname__ = "view_copy"

@@ -114,9 +114,8 @@ def columns_of(
     taken = strided(source, (len(source), *shape), strides, 0)
     buffer = np.empty_like(x, shape=(step, *shape), order="C")
     shape = (step, groups, out[0], height * math.prod(part_of_window), length)
-    columns = strided(
-        buffer, shape, (*buffer.strides[:2], stride[0] * buffer.strides[2], length * x.itemsize, x.itemsize), 0
-    )
+    own = buffer.strides
+    columns = strided(buffer, shape, (*own[:2], stride[0] * own[2], length * x.itemsize, x.itemsize), 0)
     for start in range(0, n, step):
         part = slice(start, min(start + step, n))
         count = part.stop - start
@@ -382,17 +381,14 @@ def conv_input(
     once = (1,) * len(size)
     around = tuple(d * (k - 1) - p for d, k, p in zip(dilation, kernel, padding, strict=True))
     whole = min(around) >= 0 and output_size(out, kernel, once, around, dilation) == size
-    if whole and tuple(stride) == once and once != kernel and o <= 3 * shape[1]:
+    if whole and tuple(stride) == once != kernel and o <= 3 * shape[1]:
         # Computed as a convolution, which copies windows instead of summing columns, unless it has far more windows.
         output = convolved(input, flipped(weight, groups), bias, size, stride, around, dilation, groups)
         return images_like(output, input, weight)
-    if in_phases(size, out, kernel, stride, padding, dilation):
-        if not any(map(operator.mod, kernel, stride)):
-            output = transposed_in_phases(input, weight, bias, tuple(shape), stride, padding, groups)
-            return images_like(output, input, weight)
-        if cg >= MIN_CHANNELS:
-            output = transposed_by_phases(input, weight, bias, tuple(shape), stride, padding, groups)
-            return images_like(output, input, weight)
+    are_equal = not any(map(operator.mod, kernel, stride))  # the kernels of all phases
+    if (are_equal or cg >= MIN_CHANNELS) and in_phases(size, out, kernel, stride, padding, dilation):
+        phases = transposed_in_phases if are_equal else transposed_by_phases
+        return images_like(phases(input, weight, bias, tuple(shape), stride, padding, groups), input, weight)
     filters = weight.reshape((groups, o // groups, cg * math.prod(kernel))).swapaxes(1, 2)
     output = np.empty_like(input, shape=tuple(shape), order="C")
     step = images_at_once(input, groups * cg * math.prod(out))  # "kernel" times as much, since each weight is a step

@@ -51,9 +51,8 @@ def _rows_first(a: Any, dims: tuple[int, ...]) -> Any:
 @no_method(symbol="ℱ", input="real(_fft_c2c(pad_like(g, input.shape) if onesided else g, dims, FLIPPED[norm], False))")
 def _fft_r2c(input: Tensor, dims: tuple[int, ...], norm: str, onesided: bool) -> Tensor:
     """Return the real-to-complex forward transform; if ``onesided``, half of it along the last of ``dims``."""
-    if not onesided:
-        return _rows_first(np.fft.fftn(input, None, dims, norm), dims)
-    return _rows_first(np.fft.rfftn(input, None, dims, norm), dims)
+    transform = np.fft.rfftn if onesided else np.fft.fftn
+    return _rows_first(transform(input, None, dims, norm), dims)
 
 
 @no_method(symbol="ℱ⁻¹", input="hermitian_twice(_fft_r2c(g, dims, FLIPPED[norm], True), dims[-1], length)")
@@ -76,7 +75,6 @@ def hermitian_twice(input: Tensor, dim: int, length: int) -> Tensor:
 
 
 def _mode(name: str, norm: Any) -> str:
-    """Check the normalization, and return it."""
     if check_option(name, "norm", norm, "str | None") not in (None, *FLIPPED):
         raise RuntimeError(f'{name}(): Invalid normalization mode: "{norm}"; expected one of {", ".join(FLIPPED)}')
     return norm or "backward"
@@ -99,12 +97,12 @@ def _complex(x: Tensor) -> Tensor:
     return x if x.dtype.is_complex else x.to(x.dtype.to_complex())
 
 
-def _one(name: str, x: Tensor, n: Any, dim: Any) -> tuple[int | None, int]:
+def _one(name: str, x: Tensor, n: Any, dim: Any) -> tuple[list[int | None], tuple[int, ...]]:
     """Check ``n`` (None for all points) and ``dim`` of a 1-d transform, and return them."""
     if x.ndim == 0:
         raise IndexError(f"{name}(): Dimension specified as {dim} but tensor has no dimensions")
     d = dimension(dim, x.ndim)
-    return None if n is None else _points(name, as_int(n, f"{name}(): argument 'n'")), d
+    return [None if n is None else _points(name, as_int(n, f"{name}(): argument 'n'"))], (d,)
 
 
 def _points(name: str, n: int) -> int:
@@ -156,16 +154,26 @@ def _resized(name: str, x: Tensor, points: Sequence[int | None], dims: Sequence[
     return x if tuple(shape) == low else pad_like(x, tuple(shape))
 
 
+def _half(
+    name: str, input: Tensor, sizes: Sizes, dim: Dims, chosen: Callable[..., Any]
+) -> tuple[Tensor, tuple[int, ...], int]:
+    """Return half a Hermitian signal of the sizes that ``chosen`` checks, its dimensions, and its last real size."""
+    x = _complex(_signal(name, input))
+    points, dims = chosen(name, x, sizes, dim)
+    last = _points(name, 2 * (x.shape[dims[-1]] - 1)) if points[-1] is None else points[-1]
+    return _resized(name, x, [*points[:-1], last // 2 + 1], dims), dims, last
+
+
 # -- along one dimension ---------------------------------------------------------------------------------------------
 
 
 def _transform(name: str, input: Tensor, n: int | None, dim: int, norm: str | None, forward: bool) -> Tensor:
     x, mode = _signal(name, input), _mode(name, norm)
-    points, d = _one(name, x, n, dim)
-    x = _resized(name, x, [points], [d])
+    points, dims = _one(name, x, n, dim)
+    x = _resized(name, x, points, dims)
     if x.dtype.is_complex:
-        return _fft_c2c(x, (d,), mode, forward)
-    return _fft_r2c(x, (d,), mode, False) if forward else conj(_fft_r2c(x, (d,), FLIPPED[mode], False))
+        return _fft_c2c(x, dims, mode, forward)
+    return _fft_r2c(x, dims, mode, False) if forward else conj(_fft_r2c(x, dims, FLIPPED[mode], False))
 
 
 @composite(method=False, out=True)
@@ -204,8 +212,8 @@ def fft_rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | Non
     torch.Size([3])
     """
     x, mode = _signal("fft_rfft", input, real=True), _mode("fft_rfft", norm)
-    points, d = _one("fft_rfft", x, n, dim)
-    return _fft_r2c(_resized("fft_rfft", x, [points], [d]), (d,), mode, True)
+    points, dims = _one("fft_rfft", x, n, dim)
+    return _fft_r2c(_resized("fft_rfft", x, points, dims), dims, mode, True)
 
 
 @composite(method=False, out=True)
@@ -216,17 +224,8 @@ def fft_ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | No
     tensor([1., 1., 1.])
     """
     x, mode = _signal("fft_ihfft", input, real=True), _mode("fft_ihfft", norm)
-    points, d = _one("fft_ihfft", x, n, dim)
-    return conj(_fft_r2c(_resized("fft_ihfft", x, [points], [d]), (d,), FLIPPED[mode], True))
-
-
-def _to_real(name: str, input: Tensor, n: int | None, dim: int) -> tuple[Tensor, int, int]:
-    """Return half a Hermitian signal, trimmed or zero-padded for ``n`` real points, the dimension, and ``n``."""
-    x = _complex(_signal(name, input))
-    points, d = _one(name, x, n, dim)
-    if points is None:
-        points = _points(name, 2 * (x.shape[d] - 1))
-    return _resized(name, x, [points // 2 + 1], [d]), d, points
+    points, dims = _one("fft_ihfft", x, n, dim)
+    return conj(_fft_r2c(_resized("fft_ihfft", x, points, dims), dims, FLIPPED[mode], True))
 
 
 @composite(method=False, out=True)
@@ -239,8 +238,8 @@ def fft_irfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | No
     tensor([1., 2., 3.])
     """
     mode = _mode("fft_irfft", norm)
-    x, d, points = _to_real("fft_irfft", input, n, dim)
-    return _fft_c2r(x, (d,), mode, points)
+    x, dims, points = _half("fft_irfft", input, n, dim, _one)
+    return _fft_c2r(x, dims, mode, points)
 
 
 @composite(method=False, out=True)
@@ -253,8 +252,8 @@ def fft_hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | Non
     tensor([4., 0., 0., 0.])
     """
     mode = _mode("fft_hfft", norm)
-    x, d, points = _to_real("fft_hfft", input, n, dim)
-    return _fft_c2r(conj(x), (d,), FLIPPED[mode], points)
+    x, dims, points = _half("fft_hfft", input, n, dim, _one)
+    return _fft_c2r(conj(x), dims, FLIPPED[mode], points)
 
 
 # -- along several dimensions ----------------------------------------------------------------------------------------
@@ -326,16 +325,6 @@ def fft_ihfftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | Non
     return _fft_c2c(half, dims[:-1], mode, False) if len(dims) > 1 else half
 
 
-def _several_to_real(name: str, input: Tensor, s: Sizes, dim: Dims) -> tuple[Tensor, tuple[int, ...], int]:
-    """Return half a Hermitian signal, trimmed or zero-padded along several dimensions, these, and the last size."""
-    x = _complex(_signal(name, input))
-    points, dims = _some(name, x, s, dim)
-    last = points[-1]
-    if last is None:
-        last = _points(name, 2 * (x.shape[dims[-1]] - 1))
-    return _resized(name, x, [*points[:-1], last // 2 + 1], dims), dims, last
-
-
 @composite(method=False, out=True)
 def fft_irfftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None = None) -> Tensor:
     """Return the inverse of :func:`fft_rfftn`.
@@ -346,7 +335,7 @@ def fft_irfftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | Non
     torch.Size([2, 4])
     """
     mode = _mode("fft_irfftn", norm)
-    x, dims, last = _several_to_real("fft_irfftn", input, s, dim)
+    x, dims, last = _half("fft_irfftn", input, s, dim, _some)
     return _fft_c2r(x, dims, mode, last)
 
 
@@ -358,7 +347,7 @@ def fft_hfftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None
     torch.Size([2, 4])
     """
     mode = _mode("fft_hfftn", norm)
-    x, dims, last = _several_to_real("fft_hfftn", input, s, dim)
+    x, dims, last = _half("fft_hfftn", input, s, dim, _some)
     if len(dims) > 1:
         x = _fft_c2c(x, dims[:-1], mode, True)
     return _fft_c2r(conj(x), dims[-1:], FLIPPED[mode], last)

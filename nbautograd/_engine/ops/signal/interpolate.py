@@ -13,7 +13,6 @@ from nbautograd._engine.core.tensor import Tensor
 
 Array = np.ndarray[Any, Any]
 
-
 MAX_REPEATS = 16
 """Maximum number of repetitions of an element that are summed one after another."""
 

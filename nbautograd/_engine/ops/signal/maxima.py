@@ -126,7 +126,6 @@ def _write_pairs(gradients: Any, rows: list[slice], g: Any, within: Any, among: 
 
 
 def _index(x: Any, out: Ints, kernel: Ints, stride: Ints) -> Any:
-    """Return the flat indices of the maxima."""
     return MAX[2].__wrapped__(x, out, kernel, stride, (0, 0), (1, 1))[1]
 
 

@@ -27,8 +27,9 @@ PART_SIZE = 1 << 16
 # -- averages --------------------------------------------------------------------------------------------------------
 
 
-def _counts(size: Ints, out: Ints, kernel: Ints, stride: Ints, padding: Ints, include_pad: bool) -> Any:
-    """Return the divisor of each window's sum."""
+@functools.lru_cache(maxsize=64)
+def _divisors(dtype: Any, size: Ints, out: Ints, kernel: Ints, stride: Ints, padding: Ints, include_pad: bool) -> Any:
+    """Return the divisor of the windows' sums: a number if they share it, otherwise an array."""
     counts = np.ones((1,) * len(size))
     for d, (n, m, k, s, p) in enumerate(zip(size, out, kernel, stride, padding, strict=True)):
         start = np.arange(m) * s - p
@@ -36,13 +37,6 @@ def _counts(size: Ints, out: Ints, kernel: Ints, stride: Ints, padding: Ints, in
         if not include_pad:
             start, end = np.maximum(start, 0), np.minimum(end, n)
         counts = counts * (end - start).reshape((-1,) + (1,) * (len(size) - d - 1))
-    return counts
-
-
-@functools.lru_cache(maxsize=64)
-def _divisors(dtype: Any, *windows: Any) -> Any:
-    """Return the divisor of the windows' sums: a number if they share it, otherwise an array."""
-    counts = _counts(*windows)
     if (counts == counts.flat[0]).all():
         return float(counts.flat[0])
     counts = counts.astype(dtype)
@@ -85,8 +79,7 @@ def _avg_pool(input: Tensor, out: Ints, options: Any) -> Tensor:
             if low < high:
                 part, added = sums[_every(d, low, 1, high - low)], x[_every(d, low * s + i - p, s, high - low)]
                 np.add(0 if first_is_whole and not i else part, added, out=part)
-    divisor = _divisor(input, input.shape[first:], out, options)
-    means = sums / divisor
+    means = sums / _divisor(input, input.shape[first:], out, options)
     means = np.trunc(means).astype(input.dtype) if input.dtype.kind in "iu" else means
     return _laid_out(means, input, len(out))
 
@@ -142,8 +135,7 @@ def _adaptive_avg(input: Tensor, out: Ints) -> Tensor:
         lead = input.shape[: input.ndim - len(out)]
         images = input.reshape((math.prod(lead), -1))
         means = row_sums(images) / images.shape[1] if are_rows(images) else pairwise_mean(images, (1,))
-        means = means.reshape((*lead, *out))
-        return _laid_out(means, input, len(out))
+        return _laid_out(means.reshape((*lead, *out)), input, len(out))
     result = input
     for d, m in enumerate(out, input.ndim - len(out)):
         n = result.shape[d]
@@ -248,9 +240,7 @@ def _candidates(images: Any, steps: Any) -> Any:
     result = np.empty_like(images, shape=shape, order="C")
     for number, offset in enumerate(itertools.product(*map(range, kernel))):
         starts = zip(offset, steps, strict=True)
-        result[number] = images[
-            (slice(None), *(slice(i * d, i * d + s * (m - 1) + 1, s) for i, (_, m, _, s, _, d) in starts))
-        ]
+        result[number] = images[(..., *(slice(i * d, i * d + s * (m - 1) + 1, s) for i, (_, m, _, s, _, d) in starts))]
     return result
 
 
@@ -321,9 +311,7 @@ def pool_scatter(input: Tensor, index: Tensor, shape: Any, dims: int) -> Tensor:
     rows, width = math.prod(shape[: len(shape) - dims]), math.prod(shape[len(shape) - dims :])
     output = np.zeros_like(input, shape=(rows * width,), order="C")
     first = backend.module(backend.device_of(input)).arange(rows).reshape((-1, 1)) * width
-    backend.add_at(
-        output, ((index.reshape((rows, index.size // max(rows, 1))) + first).reshape((-1,)),), input.reshape((-1,))
-    )
+    backend.add_at(output, ((index.reshape(rows, index.size // max(rows, 1)) + first).reshape(-1),), input.reshape(-1))
     return output.reshape(shape)
 
 
@@ -332,9 +320,7 @@ def pool_gather(input: Tensor, index: Tensor, dims: int) -> Tensor:
     """Return the elements at flat indices in the last ``dims`` dimensions."""
     lead = input.shape[: input.ndim - dims]
     flat = input.reshape((*lead, math.prod(input.shape[input.ndim - dims :])))
-    return np.take_along_axis(flat, index.reshape((*lead, math.prod(index.shape[len(lead) :]))), -1).reshape(
-        index.shape
-    )
+    return np.take_along_axis(flat, index.reshape(*lead, math.prod(index.shape[len(lead) :])), -1).reshape(index.shape)
 
 
 def _unpool(input: Tensor, index: Tensor, shape: Any, dims: int) -> Tensor:
@@ -343,40 +329,25 @@ def _unpool(input: Tensor, index: Tensor, shape: Any, dims: int) -> Tensor:
     output = np.zeros_like(input, shape=(*lead, math.prod(shape[len(shape) - dims :])), order="C")
     flat = (*lead, math.prod(input.shape[len(lead) :]))
     np.put_along_axis(output, index.reshape(flat), input.reshape(flat), -1)
-    output = output.reshape(shape)
-    return _laid_out(output, input, dims)
+    return _laid_out(output.reshape(shape), input, dims)
 
 
 # -- the operations, by number of dimensions, named as PyTorch's -----------------------------------------------------
 
-AVG: dict[int, Any] = {}
-ADAPTIVE_AVG: dict[int, Any] = {}
-MAX: dict[int, Any] = {}
-ADAPTIVE_MAX: dict[int, Any] = {}
-FRACTIONAL_MAX: dict[int, Any] = {}
-UNPOOL: dict[int, Any] = {}
 
-for _n in (2, 3):
-    _back = f"pool_scatter(g[0], result[1], input.shape, {_n})"
+def _declared(body: Any, name: str, formula: str, many: bool = False, ending: str = "") -> dict[int, Any]:
+    """Declare an operation over two and over three dimensions; ``%`` stands for their number in its formula."""
+    operations: dict[int, Any] = {}
+    for n in (2, 3):
+        options: Any = {"symbol": name.replace("_", " "), "name": f"{name}{n}d{ending}", "many": many}
+        operations[n] = op(method=False, input=formula.replace("%", str(n)), **options)(body)
+    return operations
 
-    def _declare(node: str, name: str, formula: str, many: bool = False, n: int = _n) -> Any:
-        symbol = name.replace("_", " ")
-        return op(
-            node=f"{node}{n}DBackward0", symbol=symbol, method=False, many=many, name=f"{name}{n}d", input=formula
-        )
 
-    AVG[_n] = _declare("AvgPool", "avg_pool", "avg_pool_back(g, input.shape, options)")(_avg_pool)
-    ADAPTIVE_AVG[_n] = _declare("AdaptiveAvgPool", "adaptive_avg_pool", f"adaptive_avg_back(g, input.shape, {_n})")(
-        _adaptive_avg
-    )
-    MAX[_n] = op(
-        node=f"MaxPool{_n}DWithIndicesBackward0",
-        symbol="max pool",
-        method=False,
-        many=True,
-        name=f"max_pool{_n}d_with_indices",
-        input=_back,
-    )(_max_pool)
-    ADAPTIVE_MAX[_n] = _declare("AdaptiveMaxPool", "adaptive_max_pool", _back, True)(_cells_max)
-    FRACTIONAL_MAX[_n] = _declare("FractionalMaxPool", "fractional_max_pool", _back, True)(_places_max)
-    UNPOOL[_n] = _declare("MaxUnpool", "max_unpool", f"pool_gather(g, index, {_n})")(_unpool)
+_BACK = "pool_scatter(g[0], result[1], input.shape, %)"
+AVG = _declared(_avg_pool, "avg_pool", "avg_pool_back(g, input.shape, options)")
+ADAPTIVE_AVG = _declared(_adaptive_avg, "adaptive_avg_pool", "adaptive_avg_back(g, input.shape, %)")
+MAX = _declared(_max_pool, "max_pool", _BACK, True, "_with_indices")
+ADAPTIVE_MAX = _declared(_cells_max, "adaptive_max_pool", _BACK, True)
+FRACTIONAL_MAX = _declared(_places_max, "fractional_max_pool", _BACK, True)
+UNPOOL = _declared(_unpool, "max_unpool", "pool_gather(g, index, %)")

@@ -41,8 +41,7 @@ def overlap_add(input: Tensor, step: int, length: int) -> Tensor:
     total = np.zeros_like(input, shape=(*batch, pieces + blocks - 1, step))
     for i in range(blocks):
         total[..., i : i + pieces, :] += padded[..., i * step : (i + 1) * step]
-    total = total.reshape((*batch, (pieces + blocks - 1) * step))
-    return pad_to(total[..., :length], (*batch, length))
+    return pad_to(total.reshape((*batch, (pieces + blocks - 1) * step))[..., :length], (*batch, length))
 
 
 @no_method(node="AsStridedBackward0", symbol="frames", input="overlap_add(g, step, input.shape[-1])")
@@ -50,8 +49,7 @@ def frames_of(input: Tensor, shape: tuple[int, ...], step: int) -> Tensor:
     """Compute the transpose of ``overlap_add``: the frames of ``input``; elements beyond its end are 0."""
     *batch, pieces, size = shape
     needed = (pieces - 1) * step + size
-    whole = pad_to(input[..., :needed], (*batch, needed))
-    return np.lib.stride_tricks.sliding_window_view(whole, size, -1)[..., ::step, :].copy()
+    return frames.__wrapped__(pad_to(input[..., :needed], (*batch, needed)), size, step)
 
 
 def pad_to(a: Any, shape: tuple[int, ...]) -> Any:
@@ -83,11 +81,9 @@ def _refuse(name: str, what: str) -> NoReturn:
 
 
 def _lengths(name: str, n_fft: Any, hop_length: Any, win_length: Any) -> tuple[int, int, int]:
-    """Return the arguments, with their defaults."""
     n = as_int(n_fft, f"{name}(): argument 'n_fft' (position 2)")
     hop = n // 4 if hop_length is None else as_int(hop_length, f"{name}(): argument 'hop_length'")
-    size = n if win_length is None else as_int(win_length, f"{name}(): argument 'win_length'")
-    return n, hop, size
+    return n, hop, n if win_length is None else as_int(win_length, f"{name}(): argument 'win_length'")
 
 
 def _window(name: str, window: Any, size: int, n: int, like: Tensor) -> Tensor:
@@ -100,14 +96,11 @@ def _window(name: str, window: Any, size: int, n: int, like: Tensor) -> Tensor:
         window = ones(size, dtype=like.dtype.to_real(), device=like.device)
     check_tensors(name, window=window)
     if window.shape != (size,):
-        _refuse(
-            name,
-            f"Invalid window shape: expected a 1D window tensor of size equal to win_length={size}, but got window "
-            f"with size {list(window.shape)}",
+        raise ShapeError(
+            f"{name}(): Invalid window shape: expected a 1D window tensor of size equal to win_length={size}, but got "
+            f"window with size {list(window.shape)}"
         )
-    if size == n:
-        return window
-    return centered(window, size, n)
+    return window if size == n else centered(window, size, n)
 
 
 def _check_istft(
@@ -126,10 +119,9 @@ def _check_istft(
     half = input.shape[-2] != n if onesided is None else onesided
     if input.shape[-2] != (n // 2 + 1 if half else n):
         expected = "n_fft / 2 + 1" if half else "n_fft"
-        _refuse(
-            "istft",
-            f"expected the frequency dimension of the input tensor to match {expected} when onesided={half} "
-            f"(n_fft={n}), but got {input.shape[-2]}",
+        raise ShapeError(
+            f"istft(): expected the frequency dimension of the input tensor to match {expected} when onesided={half} "
+            f"(n_fft={n}), but got {input.shape[-2]}"
         )
     if not 0 < hop <= size:
         _refuse("istft", f"expected 0 < hop_length <= win_length, but got hop_length={hop} and win_length={size}")
@@ -235,13 +227,11 @@ def _overlap_add_normalized(pieces: Tensor, weights: Tensor, hop: int, start: in
     count, n = pieces.shape[-2:]
     whole = n + hop * (count - 1)
     signal = narrow(overlap_add(pieces * weights, hop, whole), -1, start, length)
-    energy = expand(weights * weights, (count, n))
-    envelope = narrow(overlap_add(energy, hop, whole), -1, start, length)
+    envelope = narrow(overlap_add(expand(weights * weights, (count, n)), hop, whole), -1, start, length)
     if bool((np.abs(elements(envelope)) < 1e-11).any()):
-        _refuse(
-            "istft",
-            "window overlap add min is 0: some elements are covered by no window, so they cannot be computed. Use a "
-            "smaller hop_length, another window, or center=True",
+        raise ShapeError(
+            "istft(): window overlap add min is 0: some elements are covered by no window, so they cannot be computed. "
+            "Use a smaller hop_length, another window, or center=True"
         )
     return signal / envelope
 
