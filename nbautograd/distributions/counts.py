@@ -32,6 +32,7 @@ from nbautograd.nn.functional import binary_cross_entropy_with_logits, logsigmoi
 __all__ = ["Bernoulli", "Binomial", "ContinuousBernoulli", "Geometric", "NegativeBinomial", "Poisson"]
 
 Number = Tensor | float
+EVENT_CONSTRAINTS = {"probs": constraints.unit_interval, "logits": constraints.real}
 
 
 def _cross_entropy(logits: Tensor, values: Tensor) -> Tensor:
@@ -83,7 +84,7 @@ class Bernoulli(ByProbability, ExponentialFamily):
     tensor([0.2100])
     """
 
-    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
+    arg_constraints = EVENT_CONSTRAINTS
     support = constraints.boolean
     has_enumerate_support = True
     _mean_carrier_measure = 0
@@ -118,11 +119,7 @@ class Binomial(ByProbability, Distribution):
     tensor([2., 5.])
     """
 
-    arg_constraints = {
-        "total_count": constraints.nonnegative_integer,
-        "probs": constraints.unit_interval,
-        "logits": constraints.real,
-    }
+    arg_constraints = {"total_count": constraints.nonnegative_integer, **EVENT_CONSTRAINTS}
     has_enumerate_support = True
     total_count: Tensor
     _mean = formula(lambda d: d.total_count * d.probs)
@@ -168,8 +165,7 @@ class Binomial(ByProbability, Distribution):
         return count
 
     def _values(self) -> Tensor:
-        count = self._common_count("enumerate_support")
-        return arange(1 + count, dtype=self._param.dtype, device=self._param.device)
+        return arange(1 + self._common_count("enumerate_support"), dtype=self._param.dtype, device=self._param.device)
 
 
 class Geometric(ByProbability, Distribution):
@@ -182,7 +178,7 @@ class Geometric(ByProbability, Distribution):
     tensor(3.)
     """
 
-    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
+    arg_constraints = EVENT_CONSTRAINTS
     support = constraints.nonnegative_integer
     _mean = formula(lambda d: 1.0 / d.probs - 1.0)
     _mode = formula(lambda d: zeros_like(d.probs))
@@ -206,8 +202,7 @@ class Geometric(ByProbability, Distribution):
 
     def _log_prob(self, value: Tensor) -> Tensor:
         value, probs = broadcast_all(value, self.probs)
-        certain = where((probs == 1) & (value == 0), 0.0, probs)  # 0 · log 0 is 0
-        return value * (-certain).log1p() + self.probs.log()
+        return value * (-where((probs == 1) & (value == 0), 0.0, probs)).log1p() + self.probs.log()  # 0 · log 0 is 0
 
 
 class NegativeBinomial(ByProbability, Distribution):
@@ -295,7 +290,7 @@ class ContinuousBernoulli(ByProbability, ExponentialFamily):
     tensor(0.5000)
     """
 
-    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
+    arg_constraints = EVENT_CONSTRAINTS
     support = constraints.unit_interval
     has_rsample = True
     _mean_carrier_measure = 0

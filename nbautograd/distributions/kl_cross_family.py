@@ -178,8 +178,7 @@ def _to_beta(p: Any, q: Any) -> Tensor:
 @_registered(Uniform, q=Pareto)
 def _to_pareto(p: Any, q: Any) -> Tensor:
     normalizer = q.alpha.log() + q.alpha * q.scale.log()
-    result = -p.entropy() - normalizer + (q.alpha + 1) * _mean_log(p)
-    return where(p.low < q.scale, math.inf, result)
+    return where(p.low < q.scale, math.inf, -p.entropy() - normalizer + (q.alpha + 1) * _mean_log(p))
 
 
 _registered(Beta, q=Uniform)(

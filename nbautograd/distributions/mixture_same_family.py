@@ -59,10 +59,8 @@ class MixtureSameFamily(Distribution):
                 f"`mixture_distribution component` ({weights}) does not equal "
                 f"`component_distribution.batch_shape[-1]` ({components})"
             )
-        self._mixture_distribution = mixture_distribution
-        self._component_distribution = component_distribution
-        self._num_component = weights
-        self._event_ndims = len(component_distribution.event_shape)
+        self._mixture_distribution, self._component_distribution = mixture_distribution, component_distribution
+        self._num_component, self._event_ndims = weights, len(component_distribution.event_shape)
         super().__init__(batch, component_distribution.event_shape, validate_args=validate_args)
 
     @constraints.dependent_property
@@ -82,8 +80,7 @@ class MixtureSameFamily(Distribution):
     def _variance(self) -> Tensor:
         """Compute the mean of the variances, and the variance of the means."""
         within = self._mixed(self._component_distribution.variance)
-        gaps = self._component_distribution.mean - self._padded(self.mean)
-        return within + self._mixed(gaps.pow(2.0))
+        return within + self._mixed((self._component_distribution.mean - self._padded(self.mean)).pow(2.0))
 
     def _padded(self, value: Tensor) -> Tensor:
         """Return the value with a dimension for the components."""
@@ -96,8 +93,7 @@ class MixtureSameFamily(Distribution):
         >>> d.MixtureSameFamily(d.Categorical(torch.ones(2)), d.Normal(torch.zeros(2), 1.0)).cdf(torch.tensor(0.0))
         tensor(0.5000)
         """
-        below = self._component_distribution.cdf(self._padded(x))
-        return (below * self._mixture_distribution.probs).sum(-1)
+        return (self._component_distribution.cdf(self._padded(x)) * self._mixture_distribution.probs).sum(-1)
 
     def _log_prob(self, value: Tensor) -> Tensor:
         each = self._component_distribution.log_prob(self._padded(value))

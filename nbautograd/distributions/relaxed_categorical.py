@@ -45,8 +45,7 @@ class ExpRelaxedCategorical(WithCategorical, Distribution):
         super().__init__(*shape, validate_args=validate_args)
 
     def _rsample(self, sample_shape: Size) -> Tensor:
-        shape = self._extended_shape(sample_shape)
-        u = clamp_probs(rand(shape, dtype=self.logits.dtype, device=self.logits.device))
+        u = clamp_probs(rand(self._extended_shape(sample_shape), dtype=self.logits.dtype, device=self.logits.device))
         scores = (self.logits + -(-u.log()).log()) / self.temperature
         return scores - scores.logsumexp(dim=-1, keepdim=True)
 

@@ -167,9 +167,7 @@ class AffineTransform(Transform):
 
     def __init__(self, loc: Any, scale: Any, event_dim: int = 0, cache_size: int = 0) -> None:
         super().__init__(cache_size=cache_size)
-        self.loc = loc
-        self.scale = scale
-        self._event_dim = event_dim
+        self.loc, self.scale, self._event_dim = loc, scale, event_dim
 
     @constraints.dependent_property(is_discrete=False)
     def domain(self) -> Any:
@@ -191,8 +189,7 @@ class AffineTransform(Transform):
             result = full_like(x, math.log(abs(self.scale)))
         else:
             result = self.scale.abs().log()
-        kept = x.dim() - self._event_dim
-        return _sum_rightmost(result, self._event_dim).expand(x.shape[:kept])
+        return _sum_rightmost(result, self._event_dim).expand(x.shape[: x.dim() - self._event_dim])
 
     def _forward_shape(self, shape: Any) -> Any:
         return broadcast_shapes(shape, getattr(self.loc, "shape", ()), getattr(self.scale, "shape", ()))

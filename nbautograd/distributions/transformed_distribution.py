@@ -113,8 +113,7 @@ class TransformedDistribution(Distribution):
             slope = transform.log_abs_det_jacobian(x, y)
             result = result - _sum_rightmost(slope, event_dim - transform.domain.event_dim)
             y = x
-        base = self.base_dist.log_prob(y)
-        return result + _sum_rightmost(base, event_dim - len(self.base_dist.event_shape))
+        return result + _sum_rightmost(self.base_dist.log_prob(y), event_dim - len(self.base_dist.event_shape))
 
     def _turned(self, probability: Tensor) -> Tensor:
         """Return the probability p, or 1 - p if the transforms decrease."""
