@@ -223,9 +223,7 @@ class profile:  # noqa: N801 - PyTorch's name
     ) -> None:
         self.activities = set(supported_activities() if activities is None else activities)
         if use_cuda is not None:
-            warn(
-                "`use_cuda` is deprecated, use `activities` argument instead", FutureWarning
-            )  # fmt: skip
+            warn("`use_cuda` is deprecated, use `activities` argument instead", FutureWarning)
             change = self.activities.add if use_cuda else self.activities.discard
             change(ProfilerActivity.CUDA)
         if not self.activities:
@@ -303,12 +301,9 @@ class profile:  # noqa: N801 - PyTorch's name
         if self.acc_events and self.profiler is not None:
             self._earlier += self.profiler.function_events
         self.profiler = autograd_profiler.profile(
-            use_device=self.use_device,
-            record_shapes=self.record_shapes,
-            with_flops=self.with_flops,
-            profile_memory=self.profile_memory,
-            with_stack=self.with_stack,
-        )
+            use_device=self.use_device, record_shapes=self.record_shapes, with_flops=self.with_flops,
+            profile_memory=self.profile_memory, with_stack=self.with_stack,
+        )  # fmt: skip
         self.profiler.start()
 
     def stop_trace(self) -> None:

@@ -88,8 +88,7 @@ class autocast:  # noqa: N801 - PyTorch's name
         enabled: bool = True,
         cache_enabled: bool | None = None,
     ) -> None:
-        if not isinstance(device_type, str):
-            raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
+        _check_device_type(device_type)
         self.fast_dtype = state.get_autocast_dtype(device_type) if dtype is None else dtypes.as_dtype(dtype)
         self.device = device_type
         if not is_autocast_available(device_type):

@@ -161,12 +161,8 @@ def _tensors(values: Any) -> list[Tensor]:
 
 def _is_eligible(value: Any, device: str) -> bool:
     """Return whether autocast may cast a tensor: a floating tensor on the device, except float64."""
-    return (
-        isinstance(value, Tensor)
-        and value.dtype.is_floating_point
-        and value.dtype is not float64
-        and value.device.type == device
-    )
+    casts = isinstance(value, Tensor) and value.dtype.is_floating_point and value.dtype is not float64
+    return casts and value.device.type == device
 
 
 def _cast(value: Any, kind: dtype, state: AutocastState, device: str) -> Any:

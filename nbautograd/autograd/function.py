@@ -154,8 +154,7 @@ class BackwardCFunction(Node, FunctionCtx):
         materialize_pending()  # it may write to anything
         incoming = g.take(self._count) if isinstance(g, OutputGrads) else [g]
         # Copies: backward may write into them, while other nodes may hold the same arrays.
-        tensors = [None if d is None else wrapped(d.copy()) for d in incoming]
-        answer = self._call_backward(tensors, retain_graph)
+        answer = self._call_backward([None if d is None else wrapped(d.copy()) for d in incoming], retain_graph)
         return MULTIPLE, [None if d is None else stored(d) if d.__class__ is SparseTensor else d._a for d in answer]
 
     def vjp_graph(self, g: Any, retain_graph: bool, needed: Any = None) -> tuple[Any, Any]:

@@ -115,14 +115,8 @@ def _generated(cls: Any, base: Any, dims: tuple[Any, ...], outer: BatchLevel) ->
         with entered(size, randomness) as level:
             return _unwrapped(cls.jvp(ctx.samples.at(level, ctx, True), *_wrapped(tangents, dims, level)), level)
 
-    members = {
-        "forward": staticmethod(forward),
-        "setup_context": staticmethod(setup_context),
-        "backward": staticmethod(backward),
-        "jvp": staticmethod(jvp),
-        "out_dims": None,
-        "generate_vmap_rule": True,
-    }
+    methods = {method.__name__: staticmethod(method) for method in (forward, setup_context, backward, jvp)}
+    members = {**methods, "out_dims": None, "generate_vmap_rule": True}
     generated: Any = type(cls)(f"Vmapped{cls.__name__}", (base,), members)
     return generated
 

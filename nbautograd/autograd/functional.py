@@ -115,11 +115,8 @@ def jacobian(
                     _check_dependent(gradients, f"Output {o} of the user-provided function", create_graph)
                 for d, column in zip(_filled(gradients, xs), columns, strict=True):
                     column.append(d)
-            rows.append(
-                tuple(
-                    _stacked(column, x).reshape((*out.shape, *x.shape)) for column, x in zip(columns, xs, strict=True)
-                )
-            )
+            pairs = zip(columns, xs, strict=True)
+            rows.append(tuple(_stacked(column, x).reshape((*out.shape, *x.shape)) for column, x in pairs))
     return _nested(rows, was_tuple, is_tuple, create_graph)
 
 
@@ -134,11 +131,8 @@ def _all_rows(
         )
     sizes = [out.numel() for out in outputs]
     columns: Any = (None,) * len(xs)
-    pairs = [
-        (out.reshape(-1), units)
-        for out, units in zip(outputs, _construct_standard_basis_for(outputs, sizes), strict=True)
-        if out.requires_grad
-    ]
+    bases = _construct_standard_basis_for(outputs, sizes)
+    pairs = [(out.reshape(-1), units) for out, units in zip(outputs, bases, strict=True) if out.requires_grad]
     if pairs and sum(sizes):
         flat, units = zip(*pairs, strict=True)
         columns = grad(
@@ -224,8 +218,7 @@ def vhp(
         is_tuple, xs, result, outputs, _ = _call(func, inputs, "vhp", create_graph)
         weights = _vectors(v, xs, is_tuple, "the input to the user-provided function is a single Tensor", "vhp")
         _all_require_grad((_as_scalar(result, "vhp"),), strict)
-        first = _gradient(outputs, xs, strict)
-        product = _product(first, xs, weights, create_graph, strict, None)
+        product = _product(_gradient(outputs, xs, strict), xs, weights, create_graph, strict, None)
     return _returned(outputs, False, create_graph), _returned(product, is_tuple, create_graph)
 
 

@@ -161,8 +161,7 @@ def register_multi_grad_hook(
             fn(gradient)
 
     for index, tensor in enumerate(tensors):
-        hook = functools.partial(every if mode == "all" else first, index)
-        handles.append(tensor.register_hook(hook))
+        handles.append(tensor.register_hook(functools.partial(every if mode == "all" else first, index)))
     return _Handles(handles)
 
 

@@ -141,8 +141,7 @@ def _mark(result: Any) -> None:
 
 def _tensors(value: Any) -> list[Tensor]:
     """Return the tensors in an argument or a result."""
-    values = value if isinstance(value, (tuple, list)) else (value,)
-    return [t for t in values if isinstance(t, Tensor)]
+    return [t for t in (value if isinstance(value, (tuple, list)) else (value,)) if isinstance(t, Tensor)]
 
 
 def _untrack(result: Any) -> None:

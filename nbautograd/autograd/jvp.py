@@ -184,8 +184,7 @@ def _jvp(node: Node, outputs: Any, tangents: list[Tensor | None], create_graph: 
     with enable_grad():
         d, d1 = node.vjp_graph(_incoming(node, outputs, units), True)
     parts: Any = d1 if isinstance(d1, list) else [d, d1]
-    both = zip(parts, tangents, strict=False)
-    pairs = [(p, t) for p, t in both if _requires_grad(p) and t is not None]
+    pairs = [(p, t) for p, t in zip(parts, tangents, strict=False) if _requires_grad(p) and t is not None]
     derived: Any = [None] * len(wanted)
     if pairs:
         outputs, gradients = zip(*pairs, strict=True)

@@ -133,9 +133,7 @@ class EventRecording:
     # -- operations ------------------------------------------------------------------------------------------------
 
     def _watch(self, name: str, call: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-        """Record and make a call that the library announces: of an operation, or of a part of it with a ``#`` in its
-        name.
-        """
+        """Record and make a call that the library announces: of an operation, or of a part whose name has a ``#``."""
         if self.paused:
             return call(*args, **kwargs)
         event = self.begin(name if "#" in name else _name_of(name))
@@ -158,8 +156,7 @@ class EventRecording:
             _count_bytes(event, [t._a for t in _tensors(result) if id(_owner(t._a)) not in given])
         if self.flops:
             event.flops = _flops(event.name, args, kwargs, result)
-        node = next((t._fn for t in _tensors(result)), None)
-        event.sequence_nr = getattr(node, "_seq", 0) or -1
+        event.sequence_nr = getattr(next((t._fn for t in _tensors(result)), None), "_seq", 0) or -1
 
     # -- backward passes -------------------------------------------------------------------------------------------
 
@@ -228,9 +225,7 @@ class EventRecording:
 
 @functools.cache
 def _name_of(operation: str) -> str:
-    """Return PyTorch's name of an operation; some are split here, such as the sum of all elements and over
-    dimensions.
-    """
+    """Return PyTorch's name of an operation; some are split here, such as sums of all elements and over dimensions."""
     declaration = OPS.get(operation)
     if declaration is None or hasattr(Tensor, operation):
         return f"aten::{operation}"

@@ -343,13 +343,8 @@ def _variant(cls: type[Node]) -> type[Node]:
         with _unpacked(self, True):
             return cls.saved_values(self)
 
-    members = {
-        "__slots__": (),
-        "__module__": cls.__module__,
-        "__doc__": cls.__doc__,
-        "_packed_of": cls,
-        **{f.__name__: f for f in (vjp, vjp_graph, saved_values)},
-    }
+    members: dict[str, Any] = {f.__name__: f for f in (vjp, vjp_graph, saved_values)}
+    members |= {"__slots__": (), "__module__": cls.__module__, "__doc__": cls.__doc__, "_packed_of": cls}
     variant: type[Node] = type(cls.__name__, (cls,), members)
     _variants[cls] = variant
     return variant

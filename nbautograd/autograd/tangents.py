@@ -226,8 +226,7 @@ def is_laid_out_as(a: Any, b: Any) -> bool:
 
 def zeros_as(t: Tensor) -> Tensor:
     """Return zeros with the strides of ``t``, in a storage of the same length."""
-    zero = np.zeros_like(t._a, shape=())
-    return wrap(strides.laid_out(zero, strides.of(t._a), strides.length_of(t._a)))
+    return wrap(strides.laid_out(np.zeros_like(t._a, shape=()), strides.of(t._a), strides.length_of(t._a)))
 
 
 # -- views -------------------------------------------------------------------------------------------------------------

@@ -152,8 +152,7 @@ def is_loopback(host: str) -> bool:
 
 def shows_windows() -> bool:
     """Return whether a browser with windows can be started; others cannot show JupyterLab."""
-    named = ("BROWSER", "DISPLAY", "WAYLAND_DISPLAY")
-    return sys.platform in ("win32", "darwin") or any(map(os.environ.get, named))
+    return sys.platform in ("win32", "darwin") or any(map(os.environ.get, ("BROWSER", "DISPLAY", "WAYLAND_DISPLAY")))
 
 
 @contextmanager

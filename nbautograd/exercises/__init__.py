@@ -371,8 +371,7 @@ def _faults(check: Check, answers: tuple[Any, ...]) -> list[str]:
             return []
         return [faults] if isinstance(faults, str) else list(faults)
     except Exception as error:
-        walked = list(traceback.walk_tb(error.__traceback__))
-        own = [each for each in walked if is_users(each[0])]
+        own = [each for each in traceback.walk_tb(error.__traceback__) if is_users(each[0])]
         if own and _is_of(check, own[-1][0].f_code):
             return [_unusable(error)]
         line = traceback.StackSummary.extract(iter(own[-1:]))[0].line if own else ""

@@ -102,8 +102,7 @@ def run_closure(closure: Callable[[], Any] | None) -> Any:
 
 def count_step(state: State, name: str = "step", factor: float | None = None) -> float:
     """Increment, or multiply, a counter of the state in place, and return its new value."""
-    t: Tensor = state[name]
-    a = t._shared_array()
+    a = state[name]._shared_array()
     if factor is None:
         a[()] = a.item() + 1  # ``a += 1`` takes ten times as long
     else:
@@ -205,8 +204,7 @@ class Elementwise(Optimizer):
 
     @staticmethod
     def _scalar(value: float) -> Tensor:
-        wide = dtypes.get_default_dtype() is dtypes.float64
-        return wrap(np.array(value, np.float64 if wide else np.float32))
+        return wrap(np.array(value, np.float64 if dtypes.get_default_dtype() is dtypes.float64 else np.float32))
 
     def _prepare(self, p: Tensor, slots: dict[str, float]) -> tuple[State, list[Tensor], bool]:
         if not slots and not self._numbers:

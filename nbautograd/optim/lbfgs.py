@@ -42,8 +42,7 @@ def _cubic_minimum(a: _Trial, b: _Trial, low: float, high: float) -> float:
         part = (right.slope + root - first) / (right.slope - left.slope + 2 * root)
     except (ZeroDivisionError, ValueError):  # the cubic has no minimum
         return (low + high) / 2
-    where = right.step - (right.step - left.step) * part
-    return min(max(where, low), high)
+    return min(max(right.step - (right.step - left.step) * part, low), high)
 
 
 def _search(at: Callable[[float], _Trial], start: _Trial, step: float, span: float, limit: int) -> tuple[_Trial, int]:

@@ -27,10 +27,7 @@ if TYPE_CHECKING:
         get_safe_globals as get_safe_globals,
         safe_globals as safe_globals,
     )
-    from nbautograd.serialization.safetensors import (
-        load_safetensors as load_safetensors,
-        save_safetensors as save_safetensors,
-    )
+    from nbautograd.serialization.safetensors import load_safetensors, save_safetensors
 
 __all__ = [
     "FileFormatError",

@@ -204,8 +204,7 @@ class Pickler(_PurePythonPickler):  # type: ignore[misc]
         if place % dtype.itemsize:  # PyTorch counts in elements
             a = a.copy()
             memory, place = self._memory(a, dtype), 0
-        hooks: OrderedDict[Any, Any] = OrderedDict()
-        where = place // dtype.itemsize, tuple(a.shape), strides.strides_of(a), requires_grad, hooks
+        where = place // dtype.itemsize, tuple(a.shape), strides.strides_of(a), requires_grad, OrderedDict()
         if memory.dtype is not dtype or dtype.name not in STORAGE_CLASSES:
             return REBUILD_TENSOR_OF_DTYPE, (self._reference(memory, None), *where, dtype)
         return REBUILD_TENSOR, (self._reference(memory, dtype), *where)
@@ -291,8 +290,7 @@ def write_stream(obj: Any, file: BinaryIO, protocol: int) -> None:
     system = {"protocol_version": PROTOCOL_VERSION, "little_endian": sys.byteorder == "little", "type_sizes": sizes}
     for value in (MAGIC_NUMBER, PROTOCOL_VERSION, system):
         _dump(value, file, protocol)
-    pickler = _dump(obj, file, protocol)
-    memory = sorted(pickler.memory.values(), key=lambda each: each.key)
+    memory = sorted(_dump(obj, file, protocol).memory.values(), key=lambda each: each.key)
     _dump([each.key for each in memory], file, protocol)
     for each in memory:
         file.write(LENGTH.pack(each.data.size // each.width))

@@ -175,8 +175,7 @@ def read_stream(file: BinaryIO, map_location: MapLocation, **options: Any) -> An
     def machine() -> _Machine:
         return _Machine(memory, False, **options)
 
-    magic = machine().read(_next_pickle(file))
-    if magic != MAGIC_NUMBER:
+    if machine().read(_next_pickle(file)) != MAGIC_NUMBER:
         raise UnsafeFileError("load(): Invalid magic number; corrupt file? It is a pickle, but not from torch.save")
     version = machine().read(_next_pickle(file))
     if version != PROTOCOL_VERSION:

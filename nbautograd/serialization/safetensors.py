@@ -56,12 +56,9 @@ def save_safetensors(
         if t.dtype.name not in _SAFE_NAMES:
             raise ValueError(f"save_safetensors(): the format has no dtype {t.dtype!r}, which {name!r} has")
         block = np.ascontiguousarray(backend.fetch(t._a))
-        header[name] = {
-            "dtype": _SAFE_NAMES[t.dtype.name],
-            "shape": list(t.shape),
-            "data_offsets": [position, position + block.nbytes],
-        }
-        position += block.nbytes
+        end = position + block.nbytes
+        header[name] = {"dtype": _SAFE_NAMES[t.dtype.name], "shape": list(t.shape), "data_offsets": [position, end]}
+        position = end
         blocks.append(raw_memory.span(block)[0])
     text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
     text += b" " * (-len(text) % 8)
@@ -91,21 +88,10 @@ def load_safetensors(f: Path | BinaryIO, device: device | str = "cpu") -> dict[s
 
 
 _SAFE_NAMES = {
-    "bool": "BOOL",
-    "uint8": "U8",
-    "int8": "I8",
-    "int16": "I16",
-    "int32": "I32",
-    "int64": "I64",
-    "uint16": "U16",
-    "uint32": "U32",
-    "uint64": "U64",
-    "float16": "F16",
-    "bfloat16": "BF16",
-    "float32": "F32",
-    "float64": "F64",
+    "bool": "BOOL", "uint8": "U8", "int8": "I8", "int16": "I16", "int32": "I32", "int64": "I64", "uint16": "U16",
+    "uint32": "U32", "uint64": "U64", "float16": "F16", "bfloat16": "BF16", "float32": "F32", "float64": "F64",
     "complex64": "C64",
-}
+}  # fmt: skip
 MAX_DIMENSIONS = 64  # NumPy's limit
 MAX_HEADER_BYTES = 100_000_000  # as in the format's own library
 

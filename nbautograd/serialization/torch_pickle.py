@@ -141,11 +141,9 @@ class _Machine:
             raise ValueError("the stack is empty")
         self.stack[-count:] = [tuple(self.stack[-count:])]
 
-    do_tuple1, do_tuple2, do_tuple3 = (
-        partialmethod(_tuple_of, 1),
-        partialmethod(_tuple_of, 2),
-        partialmethod(_tuple_of, 3),
-    )
+    do_tuple1 = partialmethod(_tuple_of, 1)
+    do_tuple2 = partialmethod(_tuple_of, 2)
+    do_tuple3 = partialmethod(_tuple_of, 3)
 
     def do_frozenset(self, _: Any) -> None:
         self.stack.append(frozenset(map(hashable, self.marked())))

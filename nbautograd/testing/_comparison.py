@@ -29,13 +29,9 @@ from nbautograd._engine.ops.elementwise.comparison import isclose
 from nbautograd.errors import warn
 
 TOLERANCES = {
-    float16: (1e-3, 1e-5),
-    bfloat16: (1.6e-2, 1e-5),
-    float32: (1.3e-6, 1e-5),
-    float64: (1e-7, 1e-7),
-    complex64: (1.3e-6, 1e-5),
-    complex128: (1e-7, 1e-7),
-}
+    float16: (1e-3, 1e-5), bfloat16: (1.6e-2, 1e-5), float32: (1.3e-6, 1e-5), float64: (1e-7, 1e-7),
+    complex64: (1.3e-6, 1e-5), complex128: (1e-7, 1e-7),
+}  # fmt: skip
 """The default ``rtol`` and ``atol`` by dtype; all other dtypes must be equal."""
 FORMER_TOLERANCES = {float16: (1e-3, 1e-3), float32: (1e-4, 1e-5), float64: (1e-5, 1e-8)}
 """The tolerances of ``assert_allclose``."""
@@ -217,8 +213,7 @@ def _compare_numbers(actual: Any, expected: Any, path: Path, options: Options) -
     kinds = type(actual), type(expected)
     if options.check_dtype and kinds[0] is not kinds[1]:
         raise _MismatchError(AssertionError, f"The (d)types do not match: {kinds[0]} != {kinds[1]}.", path)
-    dtypes = {float: float64, complex: complex128}
-    rtol, atol = _tolerances(options, *(dtypes.get(kind) for kind in kinds))
+    rtol, atol = _tolerances(options, *({float: float64, complex: complex128}.get(kind) for kind in kinds))
     if actual == expected or options.equal_nan and cmath.isnan(actual) and cmath.isnan(expected):
         return
     difference = abs(actual - expected)

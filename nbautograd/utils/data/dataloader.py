@@ -325,13 +325,11 @@ class _Workers(_Batches):
         """Start from the beginning, with the same workers; answers to earlier tasks belong to another epoch."""
         self.epoch += 1
         if not first:
-            self.indices = iter(self.loader._index_sampler)
-            self.fetched = 0
+            self.indices, self.fetched = iter(self.loader._index_sampler), 0
         self.numbers = count()
         self.open: dict[int, int] = {}  # tasks that have not been sent, in order, and their workers
         self.answers: dict[int, Any] = {}
-        self.active = [True] * len(self.processes)
-        self.turn = 0
+        self.active, self.turn = [True] * len(self.processes), 0
         for _ in range((self.loader.prefetch_factor or 1) * len(self.processes)):
             self._deal()
 
