@@ -304,12 +304,9 @@ class GradScaler:
         if not self._enabled:
             return {}
         return {
-            "scale": self.get_scale(),
-            "growth_factor": self._growth_factor,
-            "backoff_factor": self._backoff_factor,
-            "growth_interval": self._growth_interval,
-            "_growth_tracker": self._get_growth_tracker(),
-        }
+            "scale": self.get_scale(), "growth_factor": self._growth_factor, "backoff_factor": self._backoff_factor,
+            "growth_interval": self._growth_interval, "_growth_tracker": self._get_growth_tracker(),
+        }  # fmt: skip
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Load the result of :meth:`state_dict`; do nothing if the scaler is not enabled.

@@ -26,10 +26,7 @@ __all__ = ["BackwardCFunction", "Function", "FunctionCtx", "FunctionMeta", "Inpl
 
 
 class _Saved:
-    """A saved tensor; an output is stored as an array.
-
-    A node with a reference to its own output would be a reference cycle.
-    """
+    """A saved tensor; an output is stored as an array: a node with its own output would be a reference cycle."""
 
     __slots__ = ("array", "output", "time", "value")
 

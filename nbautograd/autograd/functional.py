@@ -248,10 +248,7 @@ OUTPUTS = "outputs of the user-provided function"
 
 
 def _as_tuple(value: Any, what: str, caller: str) -> tuple[bool, tuple[Tensor, ...]]:
-    """Return whether the value is a tuple rather than a tensor, and the value as a tuple.
-
-    :param what: ``"inputs"``, ``"v"`` or ``OUTPUTS``.
-    """
+    """Return whether the value, such as ``OUTPUTS``, is a tuple rather than a tensor, and the value as a tuple."""
     if isinstance(value, Tensor):
         return False, (value,)
     expected = f"The {what} given to {caller} must be either a Tensor or a tuple of Tensors but"
@@ -307,13 +304,9 @@ def _vectors(v: Any, like: tuple[Tensor, ...], is_tuple: bool, single: str, call
 
 
 def _product(
-    outputs: tuple[Tensor, ...],
-    xs: tuple[Tensor, ...],
-    weights: tuple[Tensor, ...],
-    create_graph: bool,
-    strict: bool,
+    outputs: tuple[Tensor, ...], xs: tuple[Tensor, ...], weights: tuple[Tensor, ...], create_graph: bool, strict: bool,
     what: str | None,
-) -> tuple[Tensor, ...]:
+) -> tuple[Tensor, ...]:  # fmt: skip
     """Compute ``grad`` with zeros, or an error if ``strict``, for an independent input."""
     pairs = [(out, w) for out, w in zip(outputs, weights, strict=True) if out.requires_grad]
     gradients: Any = (None,) * len(xs)
@@ -393,17 +386,10 @@ Column = Callable[[Any], list[Any]]
 
 
 def _forward_jacobian(
-    func: Function,
-    inputs: Any,
-    create_graph: bool,
-    strict: bool,
-    vectorize: bool,
+    func: Function, inputs: Any, create_graph: bool, strict: bool, vectorize: bool,
     for_each: Callable[[Column, Any], list[Any]] | None = None,
-) -> Any:
-    """Compute the Jacobian by columns.
-
-    :param for_each: the method: ``_at_once``, by one evaluation of the function, or ``_one_by_one``.
-    """
+) -> Any:  # fmt: skip
+    """Compute the Jacobian by columns: ``_at_once``, by one evaluation of the function, or ``for_each`` unit."""
     together = 'torch.autograd.functional.jacobian: `{}=True` and `strategy="forward-mode"` are not supported together'
     instead = ' (yet). Please either set `{}=False` or `strategy="reverse-mode"`.'
     if create_graph:

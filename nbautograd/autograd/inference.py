@@ -153,10 +153,7 @@ def _untrack(result: Any) -> None:
 
 
 def _check_saved(op: Any, args: Any, kwargs: Any, result: Any) -> None:
-    """Check that the node of a result has saved no inference tensor.
-
-    :raises AutogradError: the node has saved one.
-    """
+    """Raise AutogradError if the node of a result has saved an inference tensor."""
     outputs = _tensors(result)
     node = outputs[0]._fn if outputs else None
     if not isinstance(node, Node):

@@ -40,10 +40,7 @@ class GradcheckError(NbautogradError, RuntimeError):
 
 
 def tensors_of(answer: Any) -> list[Tensor]:
-    """Return the tensors in a function's result.
-
-    :raises AttributeError: something else is in it.
-    """
+    """Return the tensors in a function's result; raise AttributeError if something else is in it."""
     values = answer if isinstance(answer, (tuple, list)) else (answer,)
     for value in values:
         if not isinstance(value, Tensor):

@@ -28,6 +28,8 @@ from nbautograd.errors import CudaUnavailableError
 PACKAGE = __name__.partition(".")[0]
 PRIVATE = {"LogSoftmax": "_log_softmax", "Softmax": "_softmax", "ToCopy": "_to_copy"}
 """Nodes whose operations have underscores in PyTorch."""
+PRODUCTS = {"aten::mm": 0, "aten::bmm": 0, "aten::matmul": 0, "aten::linear": 0, "aten::addmm": 1, "aten::baddbmm": 1}
+"""By product: the place of the tensor whose last dimension is summed over."""
 _current: list[EventRecording] = []
 _thread_id = getattr(threading, "get_native_id", threading.get_ident)  # WebAssembly has no native one
 
@@ -75,10 +77,7 @@ class EventRecording:
         self._marks: list[tuple[FunctionEvent, Any, Any]] = []
 
     def start(self) -> None:
-        """Start recording.
-
-        :raises RuntimeError: another recording is on.
-        """
+        """Start recording; raise RuntimeError if another recording is on."""
         if _current:
             raise RuntimeError("Profiler is already enabled: stop the running one, or exit its with block, first")
         _current.append(self)
@@ -280,13 +279,11 @@ def _flops(name: str, args: Any, kwargs: Any, result: Any) -> int:
     if not tensors or not isinstance(result, Tensor):
         return 0
     elements = int(np.prod(result._a.shape))
-    inner: int = {  # numbers multiplied and summed for one element
-        "aten::mm": lambda: tensors[0]._a.shape[-1],
-        "aten::bmm": lambda: tensors[0]._a.shape[-1],
-        "aten::matmul": lambda: tensors[0]._a.shape[-1],
-        "aten::linear": lambda: tensors[0]._a.shape[-1],
-        "aten::addmm": lambda: tensors[1]._a.shape[-1],
-        "aten::baddbmm": lambda: tensors[1]._a.shape[-1],
-        "aten::convolution": lambda: math.prod(tensors[1]._a.shape[1:]),
-    }.get(name, lambda: 0)()
-    return elements if name in ("aten::mul", "aten::add") else 2 * elements * inner
+    if name in ("aten::mul", "aten::add"):
+        return elements
+    inner = 0  # numbers multiplied and summed for one element
+    if name == "aten::convolution":
+        inner = math.prod(tensors[1]._a.shape[1:])
+    elif name in PRODUCTS:
+        inner = tensors[PRODUCTS[name]]._a.shape[-1]
+    return 2 * elements * inner

@@ -336,17 +336,12 @@ def write_trace(path: str | os.PathLike[str], events: Iterable[FunctionEvent], s
         marks.append({"ph": "M", "name": "thread_name", "pid": process, "tid": thread, "ts": start, "args": args})
     calls = [
         {
-            "ph": "X",
-            "cat": "user_annotation" if event.is_user_annotation else "cpu_op",
-            "name": event.trace_name,
-            "pid": process,
-            "tid": event.thread,
-            "ts": start + event.time_range.start,
-            "dur": event.time_range.elapsed_us(),
-            "args": _trace_args(event),
+            "ph": "X", "cat": "user_annotation" if event.is_user_annotation else "cpu_op", "name": event.trace_name,
+            "pid": process, "tid": event.thread, "ts": start + event.time_range.start,
+            "dur": event.time_range.elapsed_us(), "args": _trace_args(event),
         }
         for event in events
-    ]
+    ]  # fmt: skip
     trace = {"schemaVersion": 1, "displayTimeUnit": "ms", **more, "traceEvents": marks + calls, "traceName": str(path)}
     text = json.dumps(trace).encode()
     with replacing(path) as file:

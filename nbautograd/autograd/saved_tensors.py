@@ -74,10 +74,7 @@ class Packed:
         self.restore = None if dispatch_mode.tangents is None else dispatch_mode.tangents.packed(tensor)
 
     def unpacked(self) -> Tensor:
-        """Call the unpack hook.
-
-        :raises TypeError: it does not return a tensor.
-        """
+        """Call the unpack hook; raise TypeError if it does not return a tensor."""
         tensor: Any = self.unpack(self.value)
         if not isinstance(tensor, Tensor):
             raise TypeError(
@@ -92,10 +89,7 @@ class Packed:
         return array if array.dtype == self.dtype else array.astype(self.dtype)
 
     def tensor(self, edge: Any) -> Tensor:
-        """Return the unpacked tensor with the history of the packed one, instead of its own.
-
-        :param edge: the history: a node, a leaf, or None.
-        """
+        """Return the unpacked tensor with the history of the packed one: the edge, a node, a leaf, or None."""
         tensor = self.with_history(edge)
         return tensor if self.restore is None else self.restore(tensor)
 
@@ -121,10 +115,7 @@ def own(array: Any) -> Any:
 
 
 def pack(tensor: Tensor, hooks: tuple[Pack, Unpack], dtype: Any = None) -> Packed:
-    """Call the pack hook with a tensor, which the hook must not modify.
-
-    :param dtype: the dtype that the formulas expect; by default its own.
-    """
+    """Call the pack hook, which must not modify the tensor; the formulas expect ``dtype``, by default its own."""
     before = version_counter.version_of(tensor._a)
     with no_grad():
         value = hooks[0](tensor)
@@ -187,10 +178,7 @@ def _each(edges: Any, values: Sequence[Any]) -> Sequence[Any]:
 
 
 def _tensors(values: Sequence[Any], edges: Any, same_dtype: bool = False) -> Iterator[Any]:
-    """Unpack the packed ones of several values.
-
-    :param same_dtype: restore their original dtypes, regardless of the hook's result.
-    """
+    """Unpack the packed ones of several values; ``same_dtype``: in their dtypes, regardless of the hook's result."""
     for part, edge in zip(values, _each(edges, values), strict=True):
         if not isinstance(part, Packed):
             yield part

@@ -47,8 +47,8 @@ STARTED_WITH = (*LOADED, "micropip", "ipython", "jedi", "traitlets")
 """The packages of Pyodide that a kernel starts with, besides their dependencies."""
 LATE = ("scipy", "ml-dtypes")
 MARK = "jupyter-lite.json"
-DEADLINE_SECONDS = 600.0  # for JupyterLite; it takes five
 """A file that every such site has."""
+DEADLINE_SECONDS = 600.0  # for JupyterLite; it takes five
 
 
 def run(folder: Path, pyodide: Path | None) -> int:
@@ -148,10 +148,7 @@ def joined(notebook: str) -> str:
 
 
 def extension(name: str, path: str) -> Path:
-    """Return the folder of a distribution's JupyterLab extension.
-
-    :raises ValueError: the extension is not at its place.
-    """
+    """Return the folder of a distribution's JupyterLab extension; raise ValueError if it is not at its place."""
     end = f"share/jupyter/labextensions/{path}/package.json"
     installed = distribution(name)
     for file in installed.files or ():
@@ -163,10 +160,7 @@ def extension(name: str, path: str) -> Path:
 
 
 def _jupyterlite(source: Path, site: Path) -> None:
-    """Run JupyterLite.
-
-    :raises ValueError: JupyterLite failed.
-    """
+    """Run JupyterLite; raise ValueError if it fails."""
     options = [f"--lite-dir={source}", f"--output-dir={site}", f"--contents={source / 'course'}"]
     options += [f"--apps={app}" for app in APPS]
     from nbautograd.viz.notebook import export
@@ -186,10 +180,7 @@ def _jupyterlite(source: Path, site: Path) -> None:
 
 
 def _check(site: Path) -> None:
-    """Check that all files are at the places in the settings.
-
-    :raises ValueError: a file is missing, as with a version of JupyterLite with another layout.
-    """
+    """Raise ValueError if a file is not at its place in the settings: JupyterLite may have another layout."""
     settings = json.loads((site / MARK).read_text("utf-8"))["jupyter-config-data"]["litePluginSettings"]
     kernel = settings[f"{KERNEL}:kernel"]
     workers = [*(site / "extensions" / KERNEL / "static").glob("*.worker*.js")]

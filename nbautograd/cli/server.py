@@ -157,10 +157,7 @@ def shows_windows() -> bool:
 
 @contextmanager
 def _folders() -> Iterator[None]:
-    """Move Jupyter's own files to a temporary folder, if the home folder is not writable.
-
-    :raises OSError: temporary files cannot be written either.
-    """
+    """Move Jupyter's own files to a temporary folder if the home folder is not writable; OSError if neither is."""
     from jupyter_core.paths import jupyter_config_dir, jupyter_data_dir, jupyter_runtime_dir
 
     if os.environ.get("HOME") == "":

@@ -297,6 +297,8 @@ class ContinuousBernoulli(ByProbability, ExponentialFamily):
     _log_prob = formula(lambda d, x: -_cross_entropy(*broadcast_all(d.logits, x)) + d._cont_bern_log_norm())
     _natural_params = attribute(lambda d: (d.logits,))
     _rsample = formula(lambda d, shape: d.icdf(d._made(rand, shape, d.probs)))
+    _stable = formula(lambda d: (d.probs <= d._lims[0]) | (d.probs > d._lims[1]))  # where the closed forms hold
+    _cut_probs = formula(lambda d: where(d._stable(), d.probs, d._lims[0] * ones_like(d.probs)))  # elsewhere a bound
 
     def __init__(
         self,
@@ -318,14 +320,6 @@ class ContinuousBernoulli(ByProbability, ExponentialFamily):
     def probs(self) -> Tensor:
         """Probabilities, clamped to the open interval."""
         return clamp_probs(logits_to_probs(self.logits, is_binary=True))
-
-    def _stable(self) -> Tensor:
-        """Return a mask, True where the closed forms hold."""
-        return (self.probs <= self._lims[0]) | (self.probs > self._lims[1])
-
-    def _cut_probs(self) -> Tensor:
-        """Return the probabilities where the closed forms hold, elsewhere a bound where they hold."""
-        return where(self._stable(), self.probs, self._lims[0] * ones_like(self.probs))
 
     def _cont_bern_log_norm(self) -> Tensor:
         """Return the logarithm of the normalizing constant: of 2 artanh(1 - 2p) / (1 - 2p)."""

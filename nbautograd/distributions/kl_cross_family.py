@@ -52,13 +52,9 @@ _INFINITE: dict[type, tuple[str, tuple[type, ...]]] = {
 """By class of p: a parameter with the result's shape, and the classes q that exclude some values of p."""
 
 
-def _infinite(parameter: str) -> Divergence:
-    return lambda p, q: full_like(getattr(p, parameter), math.inf)
-
-
 for _p, (_parameter, _classes_of_q) in _INFINITE.items():
     for _q in _classes_of_q:
-        register_kl(_p, _q)(_infinite(_parameter))
+        register_kl(_p, _q)(lambda p, q, parameter=_parameter: full_like(getattr(p, parameter), math.inf))
 
 
 # -- expectations of p -------------------------------------------------------------------------------------------------

@@ -38,6 +38,7 @@ class MixtureSameFamily(Distribution):
         lambda d: d._component_distribution, "The components, along the last batch dimension."
     )
     _mean = formula(lambda d: d._mixed(d._component_distribution.mean))
+    _padded = formula(lambda d, x: x.unsqueeze(-1 - d._event_ndims))  # with a dimension for the components
 
     def __init__(
         self, mixture_distribution: Categorical, component_distribution: Distribution, validate_args: bool | None = None
@@ -81,10 +82,6 @@ class MixtureSameFamily(Distribution):
         """Compute the mean of the variances, and the variance of the means."""
         within = self._mixed(self._component_distribution.variance)
         return within + self._mixed((self._component_distribution.mean - self._padded(self.mean)).pow(2.0))
-
-    def _padded(self, value: Tensor) -> Tensor:
-        """Return the value with a dimension for the components."""
-        return value.unsqueeze(-1 - self._event_ndims)
 
     def cdf(self, x: Tensor) -> Tensor:
         """Return the cumulative distribution function: the mean of the components', by their probabilities.

@@ -17,11 +17,12 @@ from nbautograd.distributions.utils import _standard_normal, attribute, formula,
 
 __all__ = ["LowRankMultivariateNormal", "MultivariateNormal"]
 
-MATRIX_CONSTRAINTS = {
+MATRICES = {
     "covariance_matrix": constraints.positive_definite,
     "precision_matrix": constraints.positive_definite,
     "scale_tril": constraints.lower_cholesky,
 }
+"""The matrices that say the covariance, of which one is given."""
 
 
 def _batch_mv(bmat: Tensor, bvec: Tensor) -> Tensor:
@@ -50,8 +51,7 @@ def _half_log_det(factor: Tensor) -> Tensor:
 
 def _one_of(error: type[Exception], *matrices: Tensor | None) -> tuple[str, Tensor]:
     """Return the name and the value of the only matrix that is not None; otherwise raise the error."""
-    named = zip(MATRIX_CONSTRAINTS, matrices, strict=True)
-    specified = [(name, matrix) for name, matrix in named if matrix is not None]
+    specified = [(name, matrix) for name, matrix in zip(MATRICES, matrices, strict=True) if matrix is not None]
     if len(specified) != 1:
         raise error("Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.")
     return specified[0]
@@ -109,7 +109,7 @@ class MultivariateNormal(_OfVectors):
     tensor(-1.8379)
     """
 
-    arg_constraints = {"loc": constraints.real_vector, **MATRIX_CONSTRAINTS}
+    arg_constraints = {"loc": constraints.real_vector, **MATRICES}
     _variance = formula(lambda d: d._unbroadcasted_scale_tril.pow(2).sum(-1).expand(d._batch_shape + d._event_shape))
     _rsample = formula(lambda d, shape: d.loc + _batch_mv(d._unbroadcasted_scale_tril, d._made(randn, shape, d.loc)))
 
@@ -197,6 +197,8 @@ class LowRankMultivariateNormal(_OfVectors):
     cov_factor: Tensor
     cov_diag: Tensor
     _parts: tuple[Tensor, Tensor] = attribute(lambda d: (d._unbroadcasted_cov_factor, d._unbroadcasted_cov_diag))
+    _log_det = formula(lambda d: _batch_lowrank_logdet(*d._parts, d._capacitance_tril))
+    _distance = formula(lambda d, x: _batch_lowrank_mahalanobis(*d._parts, x, d._capacitance_tril))  # from 0, squared
 
     def __init__(self, loc: Tensor, cov_factor: Tensor, cov_diag: Tensor, validate_args: bool | None = None) -> None:
         if loc.dim() < 1:
@@ -250,13 +252,6 @@ class LowRankMultivariateNormal(_OfVectors):
         noise = self._made(randn, sample_shape, self.loc)
         factor, diagonal = self._parts
         return self.loc + _batch_mv(factor, factors) + diagonal.sqrt() * noise
-
-    def _log_det(self) -> Tensor:
-        return _batch_lowrank_logdet(*self._parts, self._capacitance_tril)
-
-    def _distance(self, x: Tensor) -> Tensor:
-        """Return the squared Mahalanobis distance from 0."""
-        return _batch_lowrank_mahalanobis(*self._parts, x, self._capacitance_tril)
 
     def _log_prob(self, value: Tensor) -> Tensor:
         distance = self._distance(value - self.loc)

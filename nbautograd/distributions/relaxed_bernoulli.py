@@ -64,9 +64,7 @@ class RelaxedBernoulli(TransformedDistribution):
     arg_constraints = EVENT_CONSTRAINTS
     support = constraints.unit_interval
     has_rsample = True
-    temperature = of_base("temperature")
-    probs = of_base("probs")
-    logits = of_base("logits")
+    temperature, probs, logits = map(of_base, ("temperature", "probs", "logits"))
 
     def __init__(
         self, temperature: Tensor, probs: Any = None, logits: Any = None, validate_args: bool | None = None

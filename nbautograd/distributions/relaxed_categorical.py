@@ -71,9 +71,7 @@ class RelaxedOneHotCategorical(TransformedDistribution):
     arg_constraints = CHOICE_CONSTRAINTS
     support = constraints.simplex
     has_rsample = True
-    temperature = of_base("temperature")
-    probs = of_base("probs")
-    logits = of_base("logits")
+    temperature, probs, logits = map(of_base, ("temperature", "probs", "logits"))
 
     def __init__(
         self,

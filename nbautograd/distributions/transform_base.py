@@ -76,8 +76,7 @@ class Transform:
             self._inv = weakref.ref(inverse)
         return inverse
 
-    def _inverted(self) -> Transform:
-        return _InverseTransform(self)
+    _inverted = formula(lambda t: _InverseTransform(t))
 
     @property
     def sign(self) -> Any:

@@ -52,8 +52,7 @@ class LogNormal(TransformedDistribution):
     arg_constraints = _LOCATION_AND_SCALE
     support = constraints.positive
     has_rsample = True
-    loc = of_base("loc")
-    scale = of_base("scale")
+    loc, scale = map(of_base, ("loc", "scale"))
     _mean = formula(lambda d: (d.loc + d.scale.pow(2) / 2).exp())
     _mode = formula(lambda d: (d.loc - d.scale.square()).exp())
     _entropy = formula(lambda d: d.base_dist.entropy() + d.loc)
@@ -79,8 +78,7 @@ class LogisticNormal(TransformedDistribution):
     arg_constraints = _LOCATION_AND_SCALE
     support = constraints.simplex
     has_rsample = True
-    loc = of_base("loc", "base_dist.base_dist")
-    scale = of_base("scale", "base_dist.base_dist")
+    loc, scale = (of_base(name, "base_dist.base_dist") for name in ("loc", "scale"))
 
     def __init__(self, loc: Number, scale: Number, validate_args: bool | None = None) -> None:
         base = Normal(loc, scale, validate_args=validate_args)
@@ -164,8 +162,7 @@ class InverseGamma(TransformedDistribution):
     arg_constraints = {"concentration": constraints.positive, "rate": constraints.positive}
     support = constraints.positive
     has_rsample = True
-    concentration = of_base("concentration")
-    rate = of_base("rate")
+    concentration, rate = map(of_base, ("concentration", "rate"))
     _mean = formula(lambda d: where(d.concentration > 1, d.rate / (d.concentration - 1), math.inf))
     _mode = formula(lambda d: d.rate / (d.concentration + 1))
 

@@ -223,10 +223,7 @@ def variants(name: str) -> list[dict[str, str]]:
 
 
 def _variant(name: str, page: dict[str, Any], variant: int) -> dict[str, int]:
-    """Return the numbers of a variant, by name.
-
-    :raises ValueError: there is no such variant.
-    """
+    """Return the numbers of a variant, by name; raise ValueError if there is no such variant."""
     rows: list[dict[str, int]] = page.get("variants", [{}])
     if not isinstance(variant, int) or not 0 <= variant < len(rows):
         raise ValueError(f"exercise {name!r}: there is no variant {variant!r}; variants are 0 to {len(rows) - 1}")
@@ -352,10 +349,7 @@ class Link:
 
 
 def _tell(lines: list[str], solved: bool) -> None:
-    """Print what a check says.
-
-    :raises AssertionError: an unsolved exercise is graded: graders look for an exception.
-    """
+    """Print what a check says; raise AssertionError for an unsolved exercise that is graded: graders look for it."""
     print("\n".join(lines))
     if not solved and os.environ.get("NBAUTOGRAD_GRADING"):
         raise AssertionError("\n".join(lines))

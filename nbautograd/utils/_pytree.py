@@ -312,13 +312,10 @@ def register_pytree_node(
 
 
 def _register_pytree_node(
-    cls: type,
-    flatten_fn: Callable[[Any], tuple[Iterable[Any], Any]],
-    unflatten_fn: Callable[[Iterable[Any], Any], Any],
-    to_str_fn: Any = None,
-    maybe_from_str_fn: Any = None,
+    cls: type, flatten_fn: Callable[[Any], tuple[Iterable[Any], Any]],
+    unflatten_fn: Callable[[Iterable[Any], Any], Any], to_str_fn: Any = None, maybe_from_str_fn: Any = None,
     **options: Any,
-) -> None:
+) -> None:  # fmt: skip
     """Call ``register_pytree_node``, replacing an earlier registration; deprecated name."""
     warn(
         "`torch.utils._pytree._register_pytree_node` is deprecated. "

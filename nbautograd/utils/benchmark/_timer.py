@@ -145,13 +145,9 @@ class Timer:
         return self._measure(0.05, callback, min_run_time, is_steady, max_run_time)
 
     def _measure(
-        self,
-        block: float,
-        callback: Callable[[int, float], Any] | None,
-        least: float,
-        suffices: Callable[[Measurement], bool],
-        most: float | None = None,
-    ) -> Measurement:
+        self, block: float, callback: Callable[[int, float], Any] | None, least: float,
+        suffices: Callable[[Measurement], bool], most: float | None = None,
+    ) -> Measurement:  # fmt: skip
         """Measure until ``suffices`` is true, for at least ``least`` and not much more than ``most`` seconds."""
         with set_torch_threads(self._task_spec.num_threads):
             number = self._block_size(block)
