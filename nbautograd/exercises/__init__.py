@@ -369,7 +369,7 @@ def _faults(check: Check, answers: tuple[Any, ...]) -> list[str]:
         if own and _is_of(check, own[-1][0].f_code):
             return [_unusable(error)]
         line = traceback.StackSummary.extract(iter(own[-1:]))[0].line if own else ""
-        return [say("exercise_raised", kind=type(error).__name__, text=_first_line(error), line=line)]
+        return [say("exercise_raised", kind=type(error).__name__, text=str(error).split("\n")[0], line=line)]
 
 
 def _is_of(check: Check, code: CodeType) -> bool:
@@ -385,11 +385,7 @@ def _unusable(error: Exception) -> str:
         return say("exercise_none")
     if isinstance(error, AttributeError) and hasattr(Tensor, error.name or "") and not isinstance(value, Tensor):
         return say("exercise_no_tensor", kind=type(value).__name__, value=repr(value)[:60])
-    return say("exercise_unusable", kind=type(error).__name__, text=_first_line(error))
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).split("\n")[0]
+    return say("exercise_unusable", kind=type(error).__name__, text=str(error).split("\n")[0])
 
 
 def _read(answer: Any) -> Any:

@@ -17,8 +17,6 @@ from nbautograd._engine.core.storage import TypedStorage, UntypedStorage
 from nbautograd.errors import CudaUnavailableError, DeviceError, NbautogradError
 
 __all__ = [
-    "ALIGNMENT",
-    "EXTRA_HEADER_BYTES",
     "LENGTH",
     "LOCAL_HEADER_BYTES",
     "MAGIC_NUMBER",
@@ -28,7 +26,6 @@ __all__ = [
     "Path",
     "ProgramError",
     "UnsafeFileError",
-    "brief",
     "call_program",
     "device_by_name",
     "hashable",
@@ -38,9 +35,7 @@ __all__ = [
     "to_location",
 ]
 
-ALIGNMENT = 64
-"""Alignment in bytes of each member of an archive, so that it can be mapped into memory unchanged."""
-LOCAL_HEADER_BYTES, EXTRA_HEADER_BYTES = 30, 4
+LOCAL_HEADER_BYTES = 30
 MAGIC_NUMBER = 0x1950A86A20F9469CFC6C
 PROTOCOL_VERSION = 1001
 LENGTH = struct.Struct("<q")
@@ -116,11 +111,6 @@ def open_to_read(f: Any) -> Iterator[BinaryIO]:
         yield io.BytesIO(data)
     else:
         raise TypeError(f"expected a path or an object with a method 'read', got {type(f).__name__}")
-
-
-def brief(error: Exception) -> str:
-    """Return the beginning of an error message, which might quote the whole file."""
-    return f"{error!s:.200}"
 
 
 def to_location(memory: Any, saved: str, target: MapLocation) -> Any:

@@ -23,14 +23,7 @@ from nbautograd._engine.core.return_types import Results
 from nbautograd._engine.core.sparse import SparseTensor
 from nbautograd._engine.core.storage import STORAGE_TYPES, TypedStorage, UntypedStorage
 from nbautograd._engine.core.tensor import Tensor, wrap
-from nbautograd.serialization.files import (
-    ALIGNMENT,
-    EXTRA_HEADER_BYTES,
-    LENGTH,
-    LOCAL_HEADER_BYTES,
-    MAGIC_NUMBER,
-    PROTOCOL_VERSION,
-)
+from nbautograd.serialization.files import LENGTH, LOCAL_HEADER_BYTES, MAGIC_NUMBER, PROTOCOL_VERSION
 from nbautograd.serialization.names import pytorch_name
 
 __all__ = ["TENSOR_FLAGS", "Pickler", "folder_of", "write_archive", "write_stream"]
@@ -241,7 +234,9 @@ def _parts_of(tensor: SparseTensor) -> tuple[Any, ...]:
 
 PADDING = b"FB"
 """The kind of the extra field that fills the space before a member."""
-ZIP64_EXTRA_BYTES = 20
+ALIGNMENT = 64
+"""Alignment in bytes of each member of an archive, so that it can be mapped into memory unchanged."""
+EXTRA_HEADER_BYTES, ZIP64_EXTRA_BYTES = 4, 20
 
 
 def folder_of(f: Any) -> str:

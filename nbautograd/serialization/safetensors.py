@@ -13,15 +13,7 @@ import numpy as np
 from nbautograd._engine.arrays import backend, dtypes, raw_memory
 from nbautograd._engine.arrays.device import device
 from nbautograd._engine.core.tensor import Tensor, wrap
-from nbautograd.serialization.files import (
-    FileFormatError,
-    MapLocation,
-    Path,
-    brief,
-    open_to_read,
-    open_to_write,
-    to_location,
-)
+from nbautograd.serialization.files import FileFormatError, MapLocation, Path, open_to_read, open_to_write, to_location
 
 __all__ = ["load_safetensors", "save_safetensors"]
 
@@ -132,7 +124,7 @@ def read_safetensors(file: BinaryIO, map_location: MapLocation = None) -> dict[s
         if 8 + length + position != len(data):
             raise ValueError(f"it has {len(data)} bytes instead of {8 + length + position}")
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError, struct.error) as error:
-        raise FileFormatError(f"this is not a safetensors file, or a damaged one: {brief(error)}") from error
+        raise FileFormatError(f"this is not a safetensors file, or a damaged one: {error!s:.200}") from error
     start = 8 + length
     values = {}
     for name, (shape, kind, begin) in tensors.items():

@@ -97,7 +97,7 @@ class Timer:
                 f"global_setup is C++ only, got `{global_setup}`. Most likely this code can simply be moved to `setup`."
             )
         names = {"torch": sys.modules[__name__.partition(".")[0]], **(globals or {})}
-        stmt, setup = _straight(stmt), _straight(setup)
+        stmt, setup = (textwrap.dedent(code).removeprefix("\n").rstrip() for code in (stmt, setup))
         self._timer = timeit.Timer(stmt, setup, timer, names)
         self._task_spec = TaskSpec(stmt, setup, "", label, sub_label, description, env, num_threads)
 
@@ -186,8 +186,3 @@ class Timer:
         :raises NotImplementedError: always.
         """
         raise NotImplementedError("nbautograd does not count instructions with Valgrind: use `Timer.blocked_autorange`")
-
-
-def _straight(code: str) -> str:
-    """Return code without common indentation and surrounding empty lines."""
-    return textwrap.dedent(code).removeprefix("\n").rstrip()
