@@ -14,23 +14,10 @@ from types import FrameType
 from typing import Any
 
 __all__ = [
-    "AutogradError",
-    "BadNumberError",
-    "CudaUnavailableError",
-    "DeviceError",
-    "DtypeError",
-    "GraphFreedError",
-    "InplaceError",
-    "LinAlgError",
-    "NbautogradError",
-    "NoGraphError",
-    "NonScalarError",
-    "OutOfMemoryError",
-    "ProgramError",
-    "ShapeError",
-    "TracingError",
-    "UnsupportedDtypeError",
-]
+    "AutogradError", "BadNumberError", "CudaUnavailableError", "DeviceError", "DtypeError", "GraphFreedError",
+    "InplaceError", "LinAlgError", "NbautogradError", "NoGraphError", "NonScalarError", "OutOfMemoryError",
+    "ProgramError", "ShapeError", "TracingError", "UnsupportedDtypeError",
+]  # fmt: skip
 
 
 SCALAR_TYPES = {

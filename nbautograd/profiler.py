@@ -17,16 +17,9 @@ from nbautograd.autograd.profiler_util import DeviceType, EventList
 from nbautograd.errors import warn
 
 __all__ = [
-    "DeviceType",
-    "ProfilerAction",
-    "ProfilerActivity",
-    "kineto_available",
-    "profile",
-    "record_function",
-    "schedule",
-    "supported_activities",
-    "tensorboard_trace_handler",
-]
+    "DeviceType", "ProfilerAction", "ProfilerActivity", "kineto_available", "profile", "record_function", "schedule",
+    "supported_activities", "tensorboard_trace_handler",
+]  # fmt: skip
 
 
 class ProfilerActivity(enum.Enum):

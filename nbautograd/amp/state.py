@@ -22,23 +22,11 @@ from nbautograd.amp.policies import POLICIES, functions, inplace_methods
 from nbautograd.errors import kind_of, warn
 
 __all__ = [
-    "autocast_decrement_nesting",
-    "autocast_increment_nesting",
-    "clear_autocast_cache",
-    "get_autocast_cpu_dtype",
-    "get_autocast_dtype",
-    "get_autocast_gpu_dtype",
-    "is_autocast_available",
-    "is_autocast_cache_enabled",
-    "is_autocast_cpu_enabled",
-    "is_autocast_enabled",
-    "set_autocast_cache_enabled",
-    "set_autocast_cpu_dtype",
-    "set_autocast_cpu_enabled",
-    "set_autocast_dtype",
-    "set_autocast_enabled",
-    "set_autocast_gpu_dtype",
-]
+    "autocast_decrement_nesting", "autocast_increment_nesting", "clear_autocast_cache", "get_autocast_cpu_dtype",
+    "get_autocast_dtype", "get_autocast_gpu_dtype", "is_autocast_available", "is_autocast_cache_enabled",
+    "is_autocast_cpu_enabled", "is_autocast_enabled", "set_autocast_cache_enabled", "set_autocast_cpu_dtype",
+    "set_autocast_cpu_enabled", "set_autocast_dtype", "set_autocast_enabled", "set_autocast_gpu_dtype",
+]  # fmt: skip
 
 DTYPES = {
     **dict.fromkeys(("cpu", "hpu", "maia", "xla"), bfloat16),

@@ -23,29 +23,11 @@ if TYPE_CHECKING:
     from nbautograd.autograd.variable import Variable
 
 __all__ = [
-    "Function",
-    "SavedTensor",
-    "Variable",
-    "anomaly_mode",
-    "backward",
-    "detect_anomaly",
-    "enable_grad",
-    "forward_ad",
-    "function",
-    "functional",
-    "grad",
-    "grad_mode",
-    "gradcheck",
-    "gradgradcheck",
-    "graph",
-    "inference_mode",
-    "is_multithreading_enabled",
-    "no_grad",
-    "profiler",
-    "set_detect_anomaly",
-    "set_grad_enabled",
+    "Function", "SavedTensor", "Variable", "anomaly_mode", "backward", "detect_anomaly", "enable_grad", "forward_ad",
+    "function", "functional", "grad", "grad_mode", "gradcheck", "gradgradcheck", "graph", "inference_mode",
+    "is_multithreading_enabled", "no_grad", "profiler", "set_detect_anomaly", "set_grad_enabled",
     "set_multithreading_enabled",
-]
+]  # fmt: skip
 
 lazy.put_off(node.Node, "autograd.saved_tensors", "_raw_saved saved_as_tensors")
 

@@ -22,13 +22,9 @@ if TYPE_CHECKING:
     from nbautograd.autograd.jacobians import GradcheckError
 
 __all__ = [
-    "GradcheckError",
-    "get_analytical_jacobian",
-    "get_numerical_jacobian",
-    "get_numerical_jacobian_wrt_specific_input",
-    "gradcheck",
-    "gradgradcheck",
-]
+    "GradcheckError", "get_analytical_jacobian", "get_numerical_jacobian", "get_numerical_jacobian_wrt_specific_input",
+    "gradcheck", "gradgradcheck",
+]  # fmt: skip
 
 
 def gradcheck(

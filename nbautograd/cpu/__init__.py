@@ -11,19 +11,9 @@ from nbautograd._names import lazy
 from nbautograd._names.docstrings import import_in_examples
 
 __all__ = [
-    "Event",
-    "Stream",
-    "StreamContext",
-    "current_device",
-    "current_stream",
-    "device_count",
-    "get_capabilities",
-    "is_available",
-    "is_initialized",
-    "set_device",
-    "stream",
-    "synchronize",
-]
+    "Event", "Stream", "StreamContext", "current_device", "current_stream", "device_count", "get_capabilities",
+    "is_available", "is_initialized", "set_device", "stream", "synchronize",
+]  # fmt: skip
 
 
 class Event:

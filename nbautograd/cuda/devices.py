@@ -10,21 +10,10 @@ from nbautograd._engine.arrays.device import device as Device  # noqa: N812 - ``
 from nbautograd.errors import kind_of
 
 __all__ = [
-    "current_device",
-    "device",
-    "device_count",
-    "device_of",
-    "get_device_capability",
-    "get_device_name",
-    "get_device_properties",
-    "init",
-    "is_available",
-    "is_bf16_supported",
-    "is_initialized",
-    "set_device",
-    "synchronize",
+    "current_device", "device", "device_count", "device_of", "get_device_capability", "get_device_name",
+    "get_device_properties", "init", "is_available", "is_bf16_supported", "is_initialized", "set_device", "synchronize",
     "why_not",
-]
+]  # fmt: skip
 
 
 def _runtime() -> Any:

@@ -15,15 +15,9 @@ from nbautograd.distributions.utils import _Number, _sum_rightmost, attribute, b
 from nbautograd.nn.functional import softplus
 
 __all__ = [
-    "AbsTransform",
-    "AffineTransform",
-    "CumulativeDistributionTransform",
-    "ExpTransform",
-    "PowerTransform",
-    "SigmoidTransform",
-    "SoftplusTransform",
-    "TanhTransform",
-]
+    "AbsTransform", "AffineTransform", "CumulativeDistributionTransform", "ExpTransform", "PowerTransform",
+    "SigmoidTransform", "SoftplusTransform", "TanhTransform",
+]  # fmt: skip
 
 
 class _Plain(Transform):

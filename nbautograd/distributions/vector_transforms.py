@@ -18,12 +18,9 @@ from nbautograd.distributions.utils import formula, tril_matrix_to_vec, vec_to_t
 from nbautograd.nn.functional import logsigmoid, softplus
 
 __all__ = [
-    "CorrCholeskyTransform",
-    "LowerCholeskyTransform",
-    "PositiveDefiniteTransform",
-    "SoftmaxTransform",
+    "CorrCholeskyTransform", "LowerCholeskyTransform", "PositiveDefiniteTransform", "SoftmaxTransform",
     "StickBreakingTransform",
-]
+]  # fmt: skip
 
 
 def _check_dimensions(shape: Any, least: int) -> None:

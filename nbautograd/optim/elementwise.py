@@ -27,20 +27,9 @@ from nbautograd.errors import kind_of
 from nbautograd.optim.optimizer import Group, Optimizer, Params
 
 __all__ = [
-    "Array",
-    "Elementwise",
-    "Rule",
-    "State",
-    "add_ratio",
-    "betas_of",
-    "check_ranges",
-    "count_step",
-    "decay_square",
-    "number",
-    "run_closure",
-    "toward",
-    "write",
-]
+    "Array", "Elementwise", "Rule", "State", "add_ratio", "betas_of", "check_ranges", "count_step", "decay_square",
+    "number", "run_closure", "toward", "write",
+]  # fmt: skip
 
 Array = np.ndarray[Any, Any]
 Rule = Callable[..., None]

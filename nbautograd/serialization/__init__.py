@@ -30,16 +30,9 @@ if TYPE_CHECKING:
     from nbautograd.serialization.safetensors import load_safetensors, save_safetensors
 
 __all__ = [
-    "FileFormatError",
-    "add_safe_globals",
-    "clear_safe_globals",
-    "get_safe_globals",
-    "load",
-    "load_safetensors",
-    "safe_globals",
-    "save",
-    "save_safetensors",
-]
+    "FileFormatError", "add_safe_globals", "clear_safe_globals", "get_safe_globals", "load", "load_safetensors",
+    "safe_globals", "save", "save_safetensors",
+]  # fmt: skip
 
 DEFAULT_PROTOCOL = 2
 MAP_LOCATION = MapLocation

@@ -17,23 +17,10 @@ from nbautograd._engine.core.storage import TypedStorage, UntypedStorage
 from nbautograd.errors import CudaUnavailableError, DeviceError, NbautogradError
 
 __all__ = [
-    "LENGTH",
-    "LOCAL_HEADER_BYTES",
-    "MAGIC_NUMBER",
-    "PROTOCOL_VERSION",
-    "FileFormatError",
-    "MapLocation",
-    "Path",
-    "ProgramError",
-    "UnsafeFileError",
-    "call_program",
-    "device_by_name",
-    "hashable",
-    "is_safetensors_path",
-    "open_to_read",
-    "open_to_write",
-    "to_location",
-]
+    "LENGTH", "LOCAL_HEADER_BYTES", "MAGIC_NUMBER", "PROTOCOL_VERSION", "FileFormatError", "MapLocation", "Path",
+    "ProgramError", "UnsafeFileError", "call_program", "device_by_name", "hashable", "is_safetensors_path",
+    "open_to_read", "open_to_write", "to_location",
+]  # fmt: skip
 
 LOCAL_HEADER_BYTES = 30
 MAGIC_NUMBER = 0x1950A86A20F9469CFC6C

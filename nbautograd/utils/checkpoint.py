@@ -21,16 +21,9 @@ from nbautograd.errors import AutogradError, warn
 from nbautograd.random import fork_rng
 
 __all__ = [
-    "CheckpointError",
-    "check_backward_validity",
-    "checkpoint",
-    "checkpoint_sequential",
-    "detach_variable",
-    "get_device_states",
-    "noop_context_fn",
-    "set_checkpoint_early_stop",
-    "set_device_states",
-]
+    "CheckpointError", "check_backward_validity", "checkpoint", "checkpoint_sequential", "detach_variable",
+    "get_device_states", "noop_context_fn", "set_checkpoint_early_stop", "set_device_states",
+]  # fmt: skip
 
 Contexts = Callable[[], tuple[AbstractContextManager[Any], AbstractContextManager[Any]]]
 
