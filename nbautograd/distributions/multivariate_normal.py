@@ -197,8 +197,6 @@ class LowRankMultivariateNormal(_OfVectors):
     cov_factor: Tensor
     cov_diag: Tensor
     _parts: tuple[Tensor, Tensor] = attribute(lambda d: (d._unbroadcasted_cov_factor, d._unbroadcasted_cov_diag))
-    _log_det = formula(lambda d: _batch_lowrank_logdet(*d._parts, d._capacitance_tril))
-    _distance = formula(lambda d, x: _batch_lowrank_mahalanobis(*d._parts, x, d._capacitance_tril))  # from 0, squared
 
     def __init__(self, loc: Tensor, cov_factor: Tensor, cov_diag: Tensor, validate_args: bool | None = None) -> None:
         if loc.dim() < 1:
@@ -252,6 +250,13 @@ class LowRankMultivariateNormal(_OfVectors):
         noise = self._made(randn, sample_shape, self.loc)
         factor, diagonal = self._parts
         return self.loc + _batch_mv(factor, factors) + diagonal.sqrt() * noise
+
+    def _log_det(self) -> Tensor:
+        return _batch_lowrank_logdet(*self._parts, self._capacitance_tril)
+
+    def _distance(self, x: Tensor) -> Tensor:
+        """Return the squared Mahalanobis distance from 0."""
+        return _batch_lowrank_mahalanobis(*self._parts, x, self._capacitance_tril)
 
     def _log_prob(self, value: Tensor) -> Tensor:
         distance = self._distance(value - self.loc)

@@ -222,10 +222,10 @@ class Kumaraswamy(TransformedDistribution):
 
     def __init__(self, concentration1: Number, concentration0: Number, validate_args: bool | None = None) -> None:
         self.concentration1, self.concentration0 = broadcast_all(concentration1, concentration0)
-        ends = (full_like(self.concentration0, end) for end in (0, 1))
+        low, high = (full_like(self.concentration0, end) for end in (0, 1))
         first, last = (PowerTransform(a.reciprocal()) for a in (self.concentration0, self.concentration1))
         transforms = [first, AffineTransform(loc=1.0, scale=-1.0), last]
-        super().__init__(Uniform(*ends, validate_args=validate_args), transforms, validate_args=validate_args)
+        super().__init__(Uniform(low, high, validate_args=validate_args), transforms, validate_args=validate_args)
 
     def _moment(self, n: int) -> Tensor:
         """Return B B(1 + n/a, b)."""

@@ -197,7 +197,7 @@ class Pickler(_PurePythonPickler):  # type: ignore[misc]
         if place % dtype.itemsize:  # PyTorch counts in elements
             a = a.copy()
             memory, place = self._memory(a, dtype), 0
-        where = place // dtype.itemsize, tuple(a.shape), strides.strides_of(a), requires_grad, OrderedDict()
+        where: Any = place // dtype.itemsize, tuple(a.shape), strides.strides_of(a), requires_grad, OrderedDict()
         if memory.dtype is not dtype or dtype.name not in STORAGE_CLASSES:
             return REBUILD_TENSOR_OF_DTYPE, (self._reference(memory, None), *where, dtype)
         return REBUILD_TENSOR, (self._reference(memory, dtype), *where)
