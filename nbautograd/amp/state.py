@@ -18,7 +18,7 @@ from nbautograd._engine.core import overrides
 from nbautograd._engine.core.dispatch_mode import Switch
 from nbautograd._engine.core.grad_mode import is_grad_enabled
 from nbautograd._engine.core.tensor import Tensor
-from nbautograd.amp.policies import POLICIES, functions, inplace_methods
+from nbautograd.amp.policies import POLICIES, functions
 from nbautograd.errors import kind_of, warn
 
 __all__ = [
@@ -93,7 +93,9 @@ def _interceptions() -> Interceptions:
             for name in names.split():
                 for function in functions(name):
                     policies.setdefault(function, {})[device] = policy
-                methods.update((method, partial(_without, method)) for method in inplace_methods(name))
+                method = getattr(Tensor, f"{name}_", None)
+                if method is not None:  # it computes in its tensor's dtype, as in PyTorch
+                    methods[method] = partial(_without, method)
     handlers = methods | {function: partial(_cast_and_call, function, chosen) for function, chosen in policies.items()}
     return Interceptions(handlers, AUTOCAST)
 

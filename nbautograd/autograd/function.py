@@ -397,7 +397,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         node.needs_input_grad = tuple(isinstance(a, Tensor) and a._fn is not None for a in args)
         recorded = is_grad_enabled() and any(node.needs_input_grad)
         before = {id(a): a._fn for a in tensors}
-        levels = function_outputs.levels_of(args)
+        levels = [level for level in tangents.visible() if tangents.highest(args, [level])]
         with no_grad(), tangents.suspended():
             if plain_style:
                 answer = cls.forward(node, *args, **kwargs)

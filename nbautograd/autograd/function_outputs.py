@@ -17,7 +17,7 @@ from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd._engine.core.views import CUSTOM, SEVERAL, DualView, rebase_history, record_unrecorded_write
 from nbautograd.autograd import tangents
 from nbautograd.autograd.function_ctx import ForwardContext
-from nbautograd.autograd.tangents import Level, below, highest, suspended, tangent_of, visible
+from nbautograd.autograd.tangents import Level, below, suspended, tangent_of
 from nbautograd.errors import AutogradError, InplaceError, kind_of, warn
 
 
@@ -193,11 +193,6 @@ ErrorNode.__name__ = "Error"
 
 
 # -- forward mode ------------------------------------------------------------------------------------------------------
-
-
-def levels_of(args: Sequence[Any]) -> list[Level]:
-    """Return the levels at which an argument has a tangent."""
-    return [level for level in visible() if highest(args, [level])]
 
 
 def set_tangents(node: Any, args: Sequence[Any], outputs: list[Any], level: Level) -> None:

@@ -120,7 +120,6 @@ def register_multi_grad_hook(
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
     lock = threading.Lock()
-    handles: list[RemovableHandle] = []
     state: weakref.WeakKeyDictionary[engine.GraphTask, Any] = weakref.WeakKeyDictionary()
     places = [
         t if t._fn is LEAF else (t._fn.next0 if t._fn.__class__ is OutputEdge else t._fn) for t in tensors if t._fn
@@ -153,9 +152,8 @@ def register_multi_grad_hook(
         if not seen:
             fn(gradient)
 
-    for index, tensor in enumerate(tensors):
-        handles.append(tensor.register_hook(functools.partial(every if mode == "all" else first, index)))
-    return _Handles(handles)
+    hook = every if mode == "all" else first
+    return _Handles([tensor.register_hook(functools.partial(hook, index)) for index, tensor in enumerate(tensors)])
 
 
 class _Handles(RemovableHandle):

@@ -45,9 +45,7 @@ tensor. clone() it, or create it under torch.no_grad() instead of torch.inferenc
 
     def __new__(cls, mode: Any = True) -> Any:
         """Return a context manager, or the decorated function if ``mode`` is one."""
-        if isinstance(mode, bool):
-            return super().__new__(cls)
-        return cls()(mode)
+        return super().__new__(cls) if isinstance(mode, bool) else cls()(mode)
 
     def __init__(self, mode: Any = True) -> None:
         self.mode = mode

@@ -7,20 +7,18 @@ v⟩.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from nbautograd import protocol
 from nbautograd._engine.arrays import dtypes, version_counter
 from nbautograd._engine.core.dispatch_mode import Interpreter
 from nbautograd._engine.core.grad_mode import enable_grad, is_grad_enabled
 from nbautograd._engine.core.node import LEAF, Node, OutputEdge, OutputGrads
 from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd.autograd.backward import grad
-from nbautograd.autograd.saved_tensors import without_hooks
+from nbautograd.autograd.saved_tensors import unobserved
 from nbautograd.autograd.tangents import (
     SPENT,
     Level,
@@ -163,18 +161,7 @@ def _bound(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, 
     return bound
 
 
-@contextmanager
-def _unseen() -> Iterator[None]:
-    """Hide the internal passes in the ``with`` block from observers."""
-    token = protocol.observers.set(())
-    try:
-        yield
-    finally:
-        protocol.observers.reset(token)
-
-
-@without_hooks()
-@_unseen()
+@unobserved()
 def _jvp(node: Node, outputs: Any, tangents: list[Tensor | None], create_graph: bool) -> list[Tensor | None]:
     """Compute the Jacobian-vector product: the tangents of the outputs, by differentiating the node's vjp."""
     units = list(map(_unit, outputs))

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from nbautograd import protocol
 from nbautograd._engine.arrays import dtypes, version_counter
 from nbautograd._engine.core import dispatch_mode
 from nbautograd._engine.core.grad_mode import no_grad
@@ -52,13 +53,14 @@ class RestoredLeaf(Node):
 
 
 @contextmanager
-def without_hooks() -> Iterator[None]:
-    """Disable hooks inside the ``with`` block or the decorated function, for internal computations."""
-    token = _stack.set(())
+def unobserved() -> Iterator[None]:
+    """Disable hooks and observers inside the ``with`` block or the decorated function, for internal computations."""
+    hooks, observers = _stack.set(()), protocol.observers.set(())
     try:
         yield
     finally:
-        _stack.reset(token)
+        protocol.observers.reset(observers)
+        _stack.reset(hooks)
 
 
 class Packed:

@@ -239,13 +239,6 @@ def _origin(t: Tensor, level: Level) -> tuple[Tensor, list[Any]]:
     return t, steps[::-1]
 
 
-def become_dual_view(view: Tensor, level: Level) -> None:
-    """Make a view share no tangents of ``level`` with its base."""
-    how = view._view
-    if how is not None:  # views of inference tensors are not registered as views
-        view._view = DualView(how, level)
-
-
 # -- writing in place --------------------------------------------------------------------------------------------------
 
 

@@ -19,6 +19,7 @@ from nbautograd.distributions.distribution import Distribution
 from nbautograd.distributions.exp_family import ExponentialFamily
 from nbautograd.distributions.gamma_family import Gamma
 from nbautograd.distributions.utils import (
+    Number,
     attribute,
     broadcast_all,
     clamp_probs,
@@ -31,7 +32,6 @@ from nbautograd.nn.functional import binary_cross_entropy_with_logits, logsigmoi
 
 __all__ = ["Bernoulli", "Binomial", "ContinuousBernoulli", "Geometric", "NegativeBinomial", "Poisson"]
 
-Number = Tensor | float
 EVENT_CONSTRAINTS = {"probs": constraints.unit_interval, "logits": constraints.real}
 
 

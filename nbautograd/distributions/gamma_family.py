@@ -16,12 +16,10 @@ from nbautograd._engine.ops.shape.joining import stack
 from nbautograd.distributions import constraints
 from nbautograd.distributions.distribution import Distribution
 from nbautograd.distributions.exp_family import ExponentialFamily
-from nbautograd.distributions.utils import _Number, attribute, broadcast_all, formula
+from nbautograd.distributions.utils import Number, _Number, attribute, broadcast_all, formula
 from nbautograd.nn.functional import one_hot
 
 __all__ = ["Beta", "Chi2", "Dirichlet", "Exponential", "FisherSnedecor", "Gamma"]
-
-Number = Tensor | float
 
 
 class Exponential(ExponentialFamily):

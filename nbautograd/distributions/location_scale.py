@@ -17,11 +17,9 @@ from nbautograd.distributions import constraints
 from nbautograd.distributions.distribution import Distribution
 from nbautograd.distributions.exp_family import ExponentialFamily
 from nbautograd.distributions.gamma_family import Chi2
-from nbautograd.distributions.utils import attribute, formula
+from nbautograd.distributions.utils import Number, attribute, formula
 
 __all__ = ["Cauchy", "GeneralizedPareto", "Laplace", "Normal", "StudentT", "Uniform"]
-
-Number = Tensor | float
 
 
 class _LocationScale(Distribution):

@@ -174,9 +174,7 @@ class AffineTransform(Transform):
         return isinstance(other, AffineTransform) and _same(self.loc, other.loc) and _same(self.scale, other.scale)
 
     def _sign(self) -> Any:
-        if isinstance(self.scale, _Number):
-            return (self.scale > 0) - (self.scale < 0)
-        return self.scale.sign()
+        return (self.scale > 0) - (self.scale < 0) if isinstance(self.scale, _Number) else self.scale.sign()
 
     def _log_abs_det(self, x: Tensor, y: Tensor) -> Tensor:
         if isinstance(self.scale, _Number):

@@ -118,9 +118,7 @@ class TransformedDistribution(Distribution):
     def _turned(self, probability: Tensor) -> Tensor:
         """Return the probability p, or 1 - p if the transforms decrease."""
         sign = math.prod(transform.sign for transform in self.transforms)
-        if isinstance(sign, int) and sign == 1:
-            return probability
-        return sign * (probability - 0.5) + 0.5
+        return probability if isinstance(sign, int) and sign == 1 else sign * (probability - 0.5) + 0.5
 
     def cdf(self, value: Tensor) -> Tensor:
         """Return the cumulative distribution function, where all transforms are monotonic.

@@ -21,14 +21,13 @@ from nbautograd.distributions.transforms import (
     PowerTransform,
     StickBreakingTransform,
 )
-from nbautograd.distributions.utils import broadcast_all, euler_constant, formula
+from nbautograd.distributions.utils import Number, broadcast_all, euler_constant, formula
 
 __all__ = [
     "Gumbel", "HalfCauchy", "HalfNormal", "InverseGamma", "Kumaraswamy", "LogNormal", "LogisticNormal", "Pareto",
     "Weibull",
 ]  # fmt: skip
 
-Number = Tensor | float
 _LOCATION_AND_SCALE = {"loc": constraints.real, "scale": constraints.positive}
 
 

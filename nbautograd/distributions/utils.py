@@ -23,6 +23,7 @@ __all__ = [
 
 R = TypeVar("R")
 euler_constant: Final[float] = 0.57721566490153286060
+Number = Tensor | float
 _Number = (bool, int, float)
 
 

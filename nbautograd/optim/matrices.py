@@ -100,8 +100,7 @@ class Adafactor(_Whole):
         if "step" not in state:
             state["step"] = Elementwise._scalar(0.0)
             if grad.ndim > 1:
-                for name, axis in (("row_var", -1), ("col_var", -2)):
-                    state[name] = wrap(np.zeros_like(grad.take([0], axis)))
+                state["row_var"], state["col_var"] = (wrap(np.zeros_like(grad.take([0], axis))) for axis in (-1, -2))
             else:
                 state["variance"] = wrap(np.zeros_like(grad))
         step, lr = count_step(state), number(group["lr"])

@@ -18,8 +18,8 @@ from nbautograd.errors import CudaUnavailableError, DeviceError, NbautogradError
 
 __all__ = [
     "LENGTH", "LOCAL_HEADER_BYTES", "MAGIC_NUMBER", "PROTOCOL_VERSION", "FileFormatError", "MapLocation", "Path",
-    "ProgramError", "UnsafeFileError", "call_program", "device_by_name", "hashable", "is_safetensors_path",
-    "open_to_read", "open_to_write", "to_location",
+    "ProgramError", "UnsafeFileError", "call_program", "device_by_name", "hashable", "open_to_read", "open_to_write",
+    "to_location",
 ]  # fmt: skip
 
 LOCAL_HEADER_BYTES = 30
@@ -164,8 +164,3 @@ def hashable(value: Any) -> Any:
         if isinstance(item, tuple):
             waiting += item
     return value
-
-
-def is_safetensors_path(path: Path) -> bool:
-    """Return whether a path ends in ``.safetensors``."""
-    return os.fspath(path).endswith(".safetensors")
