@@ -20,6 +20,7 @@ from typing import Any
 
 import nbautograd._engine.base.installing as _installing
 from nbautograd.cli import lab, wheels
+from nbautograd.cli.server import say
 from nbautograd.version import __version__
 
 __all__ = ["build", "lacking", "run"]
@@ -58,22 +59,17 @@ def run(folder: Path, pyodide: Path | None) -> int:
         build(target, None if pyodide is None else pyodide.expanduser().resolve())
     except (OSError, ValueError, PackageNotFoundError, subprocess.TimeoutExpired) as error:
         reason = f"{error} is not installed" if isinstance(error, PackageNotFoundError) else error
-        say(str(reason) if reason else type(error).__name__)
+        say(str(reason) if reason else type(error).__name__, "lite")
         return 1
     if pyodide is not None:
         for line in lacking(pyodide.expanduser()):
-            say(line)
+            say(line, "lite")
     count = sum(path.is_file() for path in target.rglob("*"))
     size = sum(path.stat().st_size for path in target.rglob("*") if path.is_file())
     print(f"The site is in {target} ({count} files, {size / 1e6:.0f} MB). Any web server can serve it; to look at it:")
     print(f"  {Path(sys.executable).name} -m http.server --bind 127.0.0.1 --directory {target}")
     print(f"and open http://127.0.0.1:8000/lab/index.html?path={lab.first(lab.course(), 'en').name}")
     return 0
-
-
-def say(line: str) -> None:
-    """Print a line about an error."""
-    print(f"nbautograd lite: {line}", file=sys.stderr, flush=True)
 
 
 def build(target: Path, pyodide: Path | None = None) -> None:

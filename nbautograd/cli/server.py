@@ -40,9 +40,9 @@ def serve(arguments: Sequence[str]) -> int:
     return 0
 
 
-def say(line: str) -> None:
-    """Print our own line among JupyterLab's messages."""
-    print(f"nbautograd lab: {line}", file=sys.stderr, flush=True)
+def say(line: str, command: str = "lab") -> None:
+    """Print a line of a command, among others' messages."""
+    print(f"nbautograd {command}: {line}", file=sys.stderr, flush=True)
 
 
 def _server() -> Any:
