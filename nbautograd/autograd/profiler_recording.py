@@ -23,6 +23,7 @@ from nbautograd._engine.compiler.schema import OPS
 from nbautograd._engine.core import dispatch_mode
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd.autograd.profiler_util import FunctionEvent
+from nbautograd.autograd.tangents import tensors_in
 from nbautograd.errors import CudaUnavailableError
 
 PACKAGE = __name__.partition(".")[0]
@@ -151,11 +152,11 @@ class EventRecording:
         if self.shapes:
             event.input_shapes = [_shape(value) for value in (*args, *kwargs.values())]
         if self.memory:
-            given = {id(_owner(t._a)) for value in (*args, *kwargs.values()) for t in _tensors(value)}
-            _count_bytes(event, [t._a for t in _tensors(result) if id(_owner(t._a)) not in given])
+            given = {id(_owner(t._a)) for t in tensors_in((*args, *kwargs.values()))}
+            _count_bytes(event, [t._a for t in tensors_in((result,)) if id(_owner(t._a)) not in given])
         if self.flops:
             event.flops = _flops(event.name, args, kwargs, result)
-        event.sequence_nr = getattr(next((t._fn for t in _tensors(result)), None), "_seq", 0) or -1
+        event.sequence_nr = getattr(next((t._fn for t in tensors_in((result,))), None), "_seq", 0) or -1
 
     # -- backward passes -------------------------------------------------------------------------------------------
 
@@ -240,14 +241,6 @@ def _owner(array: Any) -> Any:
     return array
 
 
-def _tensors(value: Any) -> Iterator[Tensor]:
-    if isinstance(value, Tensor):
-        yield value
-    elif isinstance(value, (list, tuple)):
-        for part in value:
-            yield from _tensors(part)
-
-
 def _shape(value: Any) -> list[Any]:
     """Return a tensor's shape, those of a list of tensors, and an empty list otherwise, as in PyTorch."""
     if isinstance(value, Tensor):
@@ -275,7 +268,7 @@ def _lines(frame: Any) -> Iterator[str]:
 
 def _flops(name: str, args: Any, kwargs: Any, result: Any) -> int:
     """Return the floating-point operations of a call, by PyTorch's rules; 0 if PyTorch does not count them."""
-    tensors = [t for value in (*args, *kwargs.values()) for t in _tensors(value)]
+    tensors = list(tensors_in((*args, *kwargs.values())))
     if not tensors or not isinstance(result, Tensor):
         return 0
     elements = int(np.prod(result._a.shape))

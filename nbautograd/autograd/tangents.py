@@ -134,19 +134,20 @@ def has_tangent(value: Any) -> bool:
 
 def highest(values: Any, seen: list[Level]) -> Level | None:
     """Return the innermost of these levels at which a value has a tangent."""
-    tensors = list(_tensors(values))
+    tensors = list(tensors_in(values))
     for level in reversed(seen):
         if any(tangent_of(t, level) is not None for t in tensors):
             return level
     return None
 
 
-def _tensors(values: Any) -> Iterator[Tensor]:
+def tensors_in(values: Any) -> Iterator[Tensor]:
+    """Yield the tensors among values, also in lists and tuples."""
     for value in values:
         if isinstance(value, Tensor):
             yield value
         elif isinstance(value, (tuple, list)):
-            yield from _tensors(value)
+            yield from tensors_in(value)
 
 
 def set_tangent(t: Tensor, tangent: Tensor, level: Level | None = None) -> None:
