@@ -14,42 +14,17 @@ from types import FrameType
 from typing import Any
 
 __all__ = [
-    "AutogradError",
-    "BadNumberError",
-    "CudaUnavailableError",
-    "DeviceError",
-    "DtypeError",
-    "GraphFreedError",
-    "InplaceError",
-    "LinAlgError",
-    "NbautogradError",
-    "NoGraphError",
-    "NonScalarError",
-    "OutOfMemoryError",
-    "ProgramError",
-    "ShapeError",
-    "TracingError",
-    "UnsupportedDtypeError",
-]
+    "AutogradError", "BadNumberError", "CudaUnavailableError", "DeviceError", "DtypeError", "GraphFreedError",
+    "InplaceError", "LinAlgError", "NbautogradError", "NoGraphError", "NonScalarError", "OutOfMemoryError",
+    "ProgramError", "ShapeError", "TracingError", "UnsupportedDtypeError",
+]  # fmt: skip
 
 
 SCALAR_TYPES = {
-    "bool": "Bool",
-    "uint8": "Byte",
-    "int8": "Char",
-    "int16": "Short",
-    "int32": "Int",
-    "int64": "Long",
-    "uint16": "UInt16",
-    "uint32": "UInt32",
-    "uint64": "UInt64",
-    "float16": "Half",
-    "bfloat16": "BFloat16",
-    "float32": "Float",
-    "float64": "Double",
-    "complex64": "ComplexFloat",
-    "complex128": "ComplexDouble",
-}
+    "bool": "Bool", "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long",
+    "uint16": "UInt16", "uint32": "UInt32", "uint64": "UInt64", "float16": "Half", "bfloat16": "BFloat16",
+    "float32": "Float", "float64": "Double", "complex64": "ComplexFloat", "complex128": "ComplexDouble",
+}  # fmt: skip
 """The names of dtypes in PyTorch's messages."""
 
 
@@ -224,8 +199,7 @@ class BadNumberError(AutogradError):
     def __init__(self, bad: Any, head: str = "", node: Any = None, operands: tuple[Any, ...] = ()) -> None:
         self.bad, self.node, self.operands = bad, node, operands
         first, *rest = bad.told()
-        lines = [head, first.partition(" returned ")[2], *rest] if head else [first, *rest]
-        super().__init__("\n  ".join(lines))
+        super().__init__("\n  ".join([head, first.partition(" returned ")[2], *rest] if head else [first, *rest]))
 
 
 class NoGraphError(AutogradError):

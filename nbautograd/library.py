@@ -45,31 +45,10 @@ from nbautograd._engine.compiler.schema import (
 from nbautograd._engine.core.tensor import Tensor
 
 __all__ = [
-    "KINDS",
-    "NATIVE",
-    "PLAIN",
-    "POINTWISE",
-    "UNSUPPORTED",
-    "UPCAST",
-    "VIEW",
-    "CustomOpDef",
-    "Library",
-    "alias",
-    "composite",
-    "custom_op",
-    "define",
-    "derivative_helper",
-    "fallthrough_kernel",
-    "impl",
-    "impl_abstract",
-    "infer_schema",
-    "op",
-    "register_autograd",
-    "register_fake",
-    "register_kernel",
-    "register_vmap",
-    "source",
-]
+    "KINDS", "NATIVE", "PLAIN", "POINTWISE", "UNSUPPORTED", "UPCAST", "VIEW", "CustomOpDef", "Library", "alias",
+    "composite", "custom_op", "define", "derivative_helper", "fallthrough_kernel", "impl", "impl_abstract",
+    "infer_schema", "op", "register_autograd", "register_fake", "register_kernel", "register_vmap", "source",
+]  # fmt: skip
 
 KINDS = {
     "forward": "the function over tensors",

@@ -17,19 +17,10 @@ from nbautograd._names import namespaces
 from nbautograd.errors import warn
 
 __all__ = [
-    "BaseTorchFunctionMode",
-    "TorchFunctionMode",
-    "get_default_nowrap_functions",
-    "handle_torch_function",
-    "has_torch_function",
-    "has_torch_function_unary",
-    "has_torch_function_variadic",
-    "is_tensor_like",
-    "is_tensor_method_or_property",
-    "redispatch_function",
-    "resolve_name",
-    "wrap_torch_function",
-]
+    "BaseTorchFunctionMode", "TorchFunctionMode", "get_default_nowrap_functions", "handle_torch_function",
+    "has_torch_function", "has_torch_function_unary", "has_torch_function_variadic", "is_tensor_like",
+    "is_tensor_method_or_property", "redispatch_function", "resolve_name", "wrap_torch_function",
+]  # fmt: skip
 
 
 class TorchFunctionMode:

@@ -17,16 +17,9 @@ from nbautograd.autograd.profiler_util import DeviceType, EventList
 from nbautograd.errors import warn
 
 __all__ = [
-    "DeviceType",
-    "ProfilerAction",
-    "ProfilerActivity",
-    "kineto_available",
-    "profile",
-    "record_function",
-    "schedule",
-    "supported_activities",
-    "tensorboard_trace_handler",
-]
+    "DeviceType", "ProfilerAction", "ProfilerActivity", "kineto_available", "profile", "record_function", "schedule",
+    "supported_activities", "tensorboard_trace_handler",
+]  # fmt: skip
 
 
 class ProfilerActivity(enum.Enum):
@@ -223,9 +216,7 @@ class profile:  # noqa: N801 - PyTorch's name
     ) -> None:
         self.activities = set(supported_activities() if activities is None else activities)
         if use_cuda is not None:
-            warn(
-                "`use_cuda` is deprecated, use `activities` argument instead", FutureWarning
-            )  # fmt: skip
+            warn("`use_cuda` is deprecated, use `activities` argument instead", FutureWarning)
             change = self.activities.add if use_cuda else self.activities.discard
             change(ProfilerActivity.CUDA)
         if not self.activities:
@@ -303,12 +294,9 @@ class profile:  # noqa: N801 - PyTorch's name
         if self.acc_events and self.profiler is not None:
             self._earlier += self.profiler.function_events
         self.profiler = autograd_profiler.profile(
-            use_device=self.use_device,
-            record_shapes=self.record_shapes,
-            with_flops=self.with_flops,
-            profile_memory=self.profile_memory,
-            with_stack=self.with_stack,
-        )
+            use_device=self.use_device, record_shapes=self.record_shapes, with_flops=self.with_flops,
+            profile_memory=self.profile_memory, with_stack=self.with_stack,
+        )  # fmt: skip
         self.profiler.start()
 
     def stop_trace(self) -> None:

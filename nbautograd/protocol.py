@@ -36,30 +36,10 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
-    "Accumulated",
-    "Captured",
-    "EdgeSent",
-    "Event",
-    "GraphNode",
-    "HookCalled",
-    "Leaf",
-    "NodeFinished",
-    "NodeStarted",
-    "Operand",
-    "PassFinished",
-    "PassStarted",
-    "ScopeEntry",
-    "SourceLocator",
-    "Trace",
-    "current_scope",
-    "declaration",
-    "declared",
-    "entry",
-    "observe",
-    "observers",
-    "scope",
-    "scopes",
-]
+    "Accumulated", "Captured", "EdgeSent", "Event", "GraphNode", "HookCalled", "Leaf", "NodeFinished", "NodeStarted",
+    "Operand", "PassFinished", "PassStarted", "ScopeEntry", "SourceLocator", "Trace", "current_scope", "declaration",
+    "declared", "entry", "observe", "observers", "scope", "scopes",
+]  # fmt: skip
 
 
 declared: dict[str, Callable[[], type]] = {}

@@ -88,8 +88,7 @@ class autocast:  # noqa: N801 - PyTorch's name
         enabled: bool = True,
         cache_enabled: bool | None = None,
     ) -> None:
-        if not isinstance(device_type, str):
-            raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
+        _check_device_type(device_type)
         self.fast_dtype = state.get_autocast_dtype(device_type) if dtype is None else dtypes.as_dtype(dtype)
         self.device = device_type
         if not is_autocast_available(device_type):
@@ -103,16 +102,10 @@ class autocast:  # noqa: N801 - PyTorch's name
         self._before.append(before)
         self.prev, self.prev_cache_enabled = self.device in before.devices, before.caches
         self.prev_fastdtype = before.lower(self.device)
-        here = {self.device}
-        state.restore(
-            state.AutocastState(
-                before.devices | here if self._enabled else before.devices - here,
-                (*before.dtypes, (self.device, self.fast_dtype)),
-                self._cache_enabled,
-                before.nesting + 1,
-                {} if before.casts is None else before.casts,
-            )
-        )
+        devices = before.devices | {self.device} if self._enabled else before.devices - {self.device}
+        chosen = (*before.dtypes, (self.device, self.fast_dtype))
+        casts = {} if before.casts is None else before.casts
+        state.restore(state.AutocastState(devices, chosen, self._cache_enabled, before.nesting + 1, casts))
         return self
 
     def __exit__(self, exc_type: Any, exc_val: Any, exc_tb: Any) -> None:

@@ -118,24 +118,21 @@ class GradScaler:
         """Multiply the gradients of an optimizer; return by device whether one of them is not finite."""
         overflows: dict[Any, Tensor] = {}
         with no_grad():
-            for group in optimizer.param_groups:
-                for param in group["params"]:
-                    _require(
-                        isinstance(param, Tensor), f"expected param to be torch.Tensor, got {type(param).__name__}"
-                    )
-                    grad = param.grad
-                    if grad is None:
-                        continue
-                    if grad.dtype is float16 and not allow_fp16:
-                        raise ValueError("Attempting to unscale FP16 gradients.")
-                    if grad.is_sparse:
-                        if grad.dtype is float16:
-                            param.grad = grad = grad.coalesce()
-                        grad = grad._values()
-                    seen = overflows.setdefault(grad.device, found_inf.to(grad.device, copy=True))
-                    if not grad.isfinite().all():
-                        seen.fill_(1.0)
-                    grad.mul_(inv_scale.to(grad.device))
+            for param in [param for group in optimizer.param_groups for param in group["params"]]:
+                _require(isinstance(param, Tensor), f"expected param to be torch.Tensor, got {type(param).__name__}")
+                grad = param.grad
+                if grad is None:
+                    continue
+                if grad.dtype is float16 and not allow_fp16:
+                    raise ValueError("Attempting to unscale FP16 gradients.")
+                if grad.is_sparse:
+                    if grad.dtype is float16:
+                        param.grad = grad = grad.coalesce()
+                    grad = grad._values()
+                seen = overflows.setdefault(grad.device, found_inf.to(grad.device, copy=True))
+                if not grad.isfinite().all():
+                    seen.fill_(1.0)
+                grad.mul_(inv_scale.to(grad.device))
         return overflows
 
     def unscale_(self, optimizer: Any) -> None:
@@ -304,12 +301,9 @@ class GradScaler:
         if not self._enabled:
             return {}
         return {
-            "scale": self.get_scale(),
-            "growth_factor": self._growth_factor,
-            "backoff_factor": self._backoff_factor,
-            "growth_interval": self._growth_interval,
-            "_growth_tracker": self._get_growth_tracker(),
-        }
+            "scale": self.get_scale(), "growth_factor": self._growth_factor, "backoff_factor": self._backoff_factor,
+            "growth_interval": self._growth_interval, "_growth_tracker": self._get_growth_tracker(),
+        }  # fmt: skip
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Load the result of :meth:`state_dict`; do nothing if the scaler is not enabled.

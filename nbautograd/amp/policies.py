@@ -20,7 +20,7 @@ from typing import Any
 from nbautograd._engine.compiler.schema import COMPOSITES, OPS
 from nbautograd._engine.core.tensor import Tensor
 
-__all__ = ["POLICIES", "functions", "inplace_methods"]
+__all__ = ["POLICIES", "functions"]
 
 _LOSSES = """
     binary_cross_entropy_with_logits cosine_embedding_loss hinge_embedding_loss huber_loss kl_div l1_loss
@@ -82,10 +82,3 @@ def functions(name: str) -> Iterator[Any]:
         yield OPS[name].function
     elif name in COMPOSITES:
         yield COMPOSITES[name]
-
-
-def inplace_methods(name: str) -> Iterator[Any]:
-    """Yield the in-place method of that name: it computes in its tensor's dtype, as in PyTorch."""
-    method = getattr(Tensor, name + "_", None)
-    if method is not None:
-        yield method

@@ -18,27 +18,15 @@ from nbautograd._engine.core import overrides
 from nbautograd._engine.core.dispatch_mode import Switch
 from nbautograd._engine.core.grad_mode import is_grad_enabled
 from nbautograd._engine.core.tensor import Tensor
-from nbautograd.amp.policies import POLICIES, functions, inplace_methods
+from nbautograd.amp.policies import POLICIES, functions
 from nbautograd.errors import kind_of, warn
 
 __all__ = [
-    "autocast_decrement_nesting",
-    "autocast_increment_nesting",
-    "clear_autocast_cache",
-    "get_autocast_cpu_dtype",
-    "get_autocast_dtype",
-    "get_autocast_gpu_dtype",
-    "is_autocast_available",
-    "is_autocast_cache_enabled",
-    "is_autocast_cpu_enabled",
-    "is_autocast_enabled",
-    "set_autocast_cache_enabled",
-    "set_autocast_cpu_dtype",
-    "set_autocast_cpu_enabled",
-    "set_autocast_dtype",
-    "set_autocast_enabled",
-    "set_autocast_gpu_dtype",
-]
+    "autocast_decrement_nesting", "autocast_increment_nesting", "clear_autocast_cache", "get_autocast_cpu_dtype",
+    "get_autocast_dtype", "get_autocast_gpu_dtype", "is_autocast_available", "is_autocast_cache_enabled",
+    "is_autocast_cpu_enabled", "is_autocast_enabled", "set_autocast_cache_enabled", "set_autocast_cpu_dtype",
+    "set_autocast_cpu_enabled", "set_autocast_dtype", "set_autocast_enabled", "set_autocast_gpu_dtype",
+]  # fmt: skip
 
 DTYPES = {
     **dict.fromkeys(("cpu", "hpu", "maia", "xla"), bfloat16),
@@ -105,7 +93,9 @@ def _interceptions() -> Interceptions:
             for name in names.split():
                 for function in functions(name):
                     policies.setdefault(function, {})[device] = policy
-                methods.update((method, partial(_without, method)) for method in inplace_methods(name))
+                method = getattr(Tensor, f"{name}_", None)
+                if method is not None:  # it computes in its tensor's dtype, as in PyTorch
+                    methods[method] = partial(_without, method)
     handlers = methods | {function: partial(_cast_and_call, function, chosen) for function, chosen in policies.items()}
     return Interceptions(handlers, AUTOCAST)
 
@@ -161,12 +151,8 @@ def _tensors(values: Any) -> list[Tensor]:
 
 def _is_eligible(value: Any, device: str) -> bool:
     """Return whether autocast may cast a tensor: a floating tensor on the device, except float64."""
-    return (
-        isinstance(value, Tensor)
-        and value.dtype.is_floating_point
-        and value.dtype is not float64
-        and value.device.type == device
-    )
+    casts = isinstance(value, Tensor) and value.dtype.is_floating_point and value.dtype is not float64
+    return casts and value.device.type == device
 
 
 def _cast(value: Any, kind: dtype, state: AutocastState, device: str) -> Any:

@@ -23,46 +23,18 @@ if TYPE_CHECKING:
     from nbautograd.autograd.variable import Variable
 
 __all__ = [
-    "Function",
-    "SavedTensor",
-    "Variable",
-    "anomaly_mode",
-    "backward",
-    "detect_anomaly",
-    "enable_grad",
-    "forward_ad",
-    "function",
-    "functional",
-    "grad",
-    "grad_mode",
-    "gradcheck",
-    "gradgradcheck",
-    "graph",
-    "inference_mode",
-    "is_multithreading_enabled",
-    "no_grad",
-    "profiler",
-    "set_detect_anomaly",
-    "set_grad_enabled",
+    "Function", "SavedTensor", "Variable", "anomaly_mode", "backward", "detect_anomaly", "enable_grad", "forward_ad",
+    "function", "functional", "grad", "grad_mode", "gradcheck", "gradgradcheck", "graph", "inference_mode",
+    "is_multithreading_enabled", "no_grad", "profiler", "set_detect_anomaly", "set_grad_enabled",
     "set_multithreading_enabled",
-]
+]  # fmt: skip
 
 lazy.put_off(node.Node, "autograd.saved_tensors", "_raw_saved saved_as_tensors")
 
 LATE = {
-    "Function": "function",
-    "SavedTensor": "saved_tensors",
-    "Variable": "variable",
-    "variable": "variable",
-    "anomaly_mode": "anomaly_mode",
-    "detect_anomaly": "anomaly_mode",
-    "forward_ad": "forward_ad",
-    "function": "function",
-    "functional": "functional",
-    "graph": "graph",
-    "inference_mode": "inference",
-    "profiler": "profiler",
-    "profiler_util": "profiler_util",
-    "set_detect_anomaly": "anomaly_mode",
-}
+    **{name: name for name in ("anomaly_mode", "forward_ad", "function", "functional", "graph")},
+    **{name: name for name in ("profiler", "profiler_util", "variable")},
+    **dict.fromkeys(("detect_anomaly", "set_detect_anomaly"), "anomaly_mode"),
+    "Function": "function", "SavedTensor": "saved_tensors", "Variable": "variable", "inference_mode": "inference",
+}  # fmt: skip
 __getattr__, __dir__ = lazy.attributes(__name__, LATE)

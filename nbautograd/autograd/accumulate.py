@@ -147,8 +147,7 @@ def visit(leaf: Tensor, g: Any, create_graph: bool) -> None:
         for hook in list(hooks.accumulated.values()):
             hook(leaf)
         for hook in list(hooks.post.values()):
-            answer = hook((), (as_tensor(g),))
-            if answer:
+            if hook((), (as_tensor(g),)):
                 raise RuntimeError(
                     f"hook {name_of(hook)} has returned an incorrect number of values: a leaf has no inputs"
                 )

@@ -186,8 +186,7 @@ def _capture(roots: Roots, retain_graph: bool, create_graph: bool, targets: dict
     task = enter_task(create_graph, roots, targets)
     roots, create_graph = _as_arrays(roots, create_graph)
     if _plain() and not any(isinstance(target, Node) for target, _ in targets):
-        needed = _nodes_between(roots, {leaf for leaf, _ in targets})
-        pending = _run_fast(roots, retain_graph, create_graph, needed)
+        pending = _run_fast(roots, retain_graph, create_graph, _nodes_between(roots, {leaf for leaf, _ in targets}))
         gradients = {(leaf, 0): materialize(pending[leaf]) for leaf, _ in targets if leaf in pending}
     else:
         gradients = _run_full(roots, retain_graph, create_graph, targets, accumulate=False)

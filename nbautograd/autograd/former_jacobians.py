@@ -48,9 +48,8 @@ def get_numerical_jacobian(
     _warn_former("get_numerical_jacobian", grad_out)
     point = Point(lambda *xs: fn(xs), as_tuple(inputs), eps)
     wanted = point.variables if target is None else as_tuple(target)
-    return tuple(
-        wrap(point.measured(i)[0]) for i in point.positions if any(point.inputs[i] is tensor for tensor in wanted)
-    )
+    chosen = [i for i in point.positions if any(point.inputs[i] is tensor for tensor in wanted)]
+    return tuple(wrap(point.measured(i)[0]) for i in chosen)
 
 
 def get_numerical_jacobian_wrt_specific_input(

@@ -15,6 +15,7 @@ from nbautograd._engine.core.batched import BatchedTensor, batched
 from nbautograd._engine.core.overlap import check_overlap
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.core.tensor_properties import TensorProperties
+from nbautograd._engine.core.views import DualView
 from nbautograd._engine.ops.queries import check_tensors
 from nbautograd._names import absent
 from nbautograd.autograd import jvp, tangents
@@ -248,7 +249,8 @@ def _dual_view(tensor: Tensor, level: tangents.Level) -> Tensor:
     """Return a view of a tensor that does not share its tangent at this level."""
     view: Tensor = tensor.view(tensor.shape)
     view._a = tensor._a.view()  # with the tensor's strides, also those of length 1
-    tangents.become_dual_view(view, level)
+    if view._view is not None:  # views of inference tensors are not registered as views
+        view._view = DualView(view._view, level)
     return view
 
 

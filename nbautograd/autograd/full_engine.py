@@ -45,13 +45,9 @@ class FullRun:
     """
 
     def __init__(
-        self,
-        roots: list[tuple[Any, Any]],
-        retain_graph: bool,
-        create_graph: bool,
-        targets: dict[Key, Any] | None,
+        self, roots: list[tuple[Any, Any]], retain_graph: bool, create_graph: bool, targets: dict[Key, Any] | None,
         accumulate: bool,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.roots, self.targets, self.accumulate = roots, targets, accumulate
         self.retain_graph, self.create_graph = retain_graph, create_graph
         self.all_observers = protocol.observers.get()
@@ -212,9 +208,7 @@ def _tell(observers: Iterable[Callable[[protocol.Event], object]], event: protoc
 
 
 def reachable(roots: Iterable[Any]) -> tuple[dict[Any, int], list[Any]]:
-    """Return the in-degrees of all nodes and leaves reachable from ``roots``, and these in descending sequence
-    order.
-    """
+    """Return the in-degrees of all nodes and leaves reachable from ``roots``, and these from newest to oldest."""
     in_degree: dict[Any, int] = {}
     stack = list(dict.fromkeys(roots))
     seen = set(stack)

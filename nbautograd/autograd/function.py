@@ -26,10 +26,7 @@ __all__ = ["BackwardCFunction", "Function", "FunctionCtx", "FunctionMeta", "Inpl
 
 
 class _Saved:
-    """A saved tensor; an output is stored as an array.
-
-    A node with a reference to its own output would be a reference cycle.
-    """
+    """A saved tensor; an output is stored as an array: a node with its own output would be a reference cycle."""
 
     __slots__ = ("array", "output", "time", "value")
 
@@ -154,8 +151,7 @@ class BackwardCFunction(Node, FunctionCtx):
         materialize_pending()  # it may write to anything
         incoming = g.take(self._count) if isinstance(g, OutputGrads) else [g]
         # Copies: backward may write into them, while other nodes may hold the same arrays.
-        tensors = [None if d is None else wrapped(d.copy()) for d in incoming]
-        answer = self._call_backward(tensors, retain_graph)
+        answer = self._call_backward([None if d is None else wrapped(d.copy()) for d in incoming], retain_graph)
         return MULTIPLE, [None if d is None else stored(d) if d.__class__ is SparseTensor else d._a for d in answer]
 
     def vjp_graph(self, g: Any, retain_graph: bool, needed: Any = None) -> tuple[Any, Any]:
@@ -401,7 +397,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         node.needs_input_grad = tuple(isinstance(a, Tensor) and a._fn is not None for a in args)
         recorded = is_grad_enabled() and any(node.needs_input_grad)
         before = {id(a): a._fn for a in tensors}
-        levels = function_outputs.levels_of(args)
+        levels = [level for level in tangents.visible() if tangents.highest(args, [level])]
         with no_grad(), tangents.suspended():
             if plain_style:
                 answer = cls.forward(node, *args, **kwargs)

@@ -165,5 +165,4 @@ class ForwardContext(FunctionCtx):
 
     def __init__(self, node: Any) -> None:
         self.__dict__.update(node.__dict__)
-        self.saved_tensors = node._to_save_forward
-        self.needs_input_grad = node.needs_input_grad
+        self.saved_tensors, self.needs_input_grad = node._to_save_forward, node.needs_input_grad

@@ -17,7 +17,7 @@ from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd._engine.core.views import CUSTOM, SEVERAL, DualView, rebase_history, record_unrecorded_write
 from nbautograd.autograd import tangents
 from nbautograd.autograd.function_ctx import ForwardContext
-from nbautograd.autograd.tangents import Level, below, highest, suspended, tangent_of, visible
+from nbautograd.autograd.tangents import Level, below, suspended, tangent_of
 from nbautograd.errors import AutogradError, InplaceError, kind_of, warn
 
 
@@ -42,10 +42,7 @@ def check_dirty(node: Any, outputs: list[Any]) -> None:
 
 
 def check_kind(node: Any, position: int, gradient: Tensor, dtype: Any) -> None:
-    """Check that the gradient of a real input is real; ``dtype`` is the input's.
-
-    :raises AutogradError: it is complex.
-    """
+    """Raise AutogradError if the gradient of a real input is complex; ``dtype`` is the input's."""
     if gradient._a.dtype.kind == "c" and dtype.kind != "c":
         raise AutogradError(
             f"Function {node.name()} returned an invalid gradient at index {position} - Expected "
@@ -55,10 +52,7 @@ def check_kind(node: Any, position: int, gradient: Tensor, dtype: Any) -> None:
 
 
 def refuse_in_transforms(cls: Any) -> NoReturn:
-    """Raise for a Function without ``setup_context`` inside ``vmap``, ``grad`` and the other transforms.
-
-    :raises RuntimeError: always.
-    """
+    """Raise for a Function without ``setup_context`` inside ``vmap``, ``grad`` and the other transforms."""
     raise NoRuleError(
         "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must "
         f"override the setup_context staticmethod: write {cls.__name__}.forward without ctx, and move its use of ctx "
@@ -67,10 +61,7 @@ def refuse_in_transforms(cls: Any) -> NoReturn:
 
 
 def check_saved(node: Any, inputs: list[Tensor], outputs: tuple[Any, ...]) -> None:
-    """Check that ``setup_context`` saves no input that ``forward`` returns as it is.
-
-    :raises AutogradError: it does.
-    """
+    """Raise AutogradError if ``setup_context`` saves an input that ``forward`` returns as it is."""
     returned = {id(out) for out in outputs} & {id(tensor) for tensor in inputs}
     if any(id(tensor) in returned for tensor in node._to_save):
         raise AutogradError(
@@ -192,10 +183,7 @@ class ErrorNode(Node):
         return self.targets
 
     def vjp(self, g: Any, retain_graph: bool, needed: Any = None) -> tuple[Any, Any]:
-        """Raise an error.
-
-        :raises AutogradError: always.
-        """
+        """Raise AutogradError."""
         raise AutogradError(self.message)
 
     vjp_graph = vjp
@@ -207,16 +195,8 @@ ErrorNode.__name__ = "Error"
 # -- forward mode ------------------------------------------------------------------------------------------------------
 
 
-def levels_of(args: Sequence[Any]) -> list[Level]:
-    """Return the levels at which an argument has a tangent."""
-    return [level for level in visible() if highest(args, [level])]
-
-
 def set_tangents(node: Any, args: Sequence[Any], outputs: list[Any], level: Level) -> None:
-    """Give the outputs of a Function their tangents at a level.
-
-    :raises RuntimeError: the tangents that ``jvp`` returns do not match the outputs.
-    """
+    """Give the outputs of a Function their tangents at a level, which ``jvp`` returns; raise if they do not match."""
     own = [tangent_of(a, level) for a in args]
     returned, versions = _answer(node, args, own, level)
     differentiable = _check_returned(node, outputs, returned)

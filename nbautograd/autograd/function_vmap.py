@@ -28,10 +28,7 @@ class VmapInfo(NamedTuple):
 
 
 def apply_batched(cls: Any, base: Any, args: tuple[Any, ...]) -> Any:
-    """Run ``cls.apply(*args)`` with a batched tensor among the arguments; ``base`` is ``Function``.
-
-    :raises RuntimeError: the class has neither ``vmap`` nor ``generate_vmap_rule``, or both.
-    """
+    """Run ``cls.apply(*args)`` with a batched tensor among the arguments; ``base`` is ``Function``."""
     name, own_rule = cls.__name__, cls.vmap is not base.vmap
     if own_rule and cls.generate_vmap_rule:
         raise AutogradError(
@@ -115,14 +112,8 @@ def _generated(cls: Any, base: Any, dims: tuple[Any, ...], outer: BatchLevel) ->
         with entered(size, randomness) as level:
             return _unwrapped(cls.jvp(ctx.samples.at(level, ctx, True), *_wrapped(tangents, dims, level)), level)
 
-    members = {
-        "forward": staticmethod(forward),
-        "setup_context": staticmethod(setup_context),
-        "backward": staticmethod(backward),
-        "jvp": staticmethod(jvp),
-        "out_dims": None,
-        "generate_vmap_rule": True,
-    }
+    methods = {method.__name__: staticmethod(method) for method in (forward, setup_context, backward, jvp)}
+    members = {**methods, "out_dims": None, "generate_vmap_rule": True}
     generated: Any = type(cls)(f"Vmapped{cls.__name__}", (base,), members)
     return generated
 
@@ -195,10 +186,7 @@ class _SampleContext:
         self._ctx.mark_non_differentiable(*(t.value if isinstance(t, BatchedTensor) else t for t in tensors))
 
     def mark_dirty(self, *tensors: Any) -> None:
-        """Raise: a batched tensor does not have its own memory.
-
-        :raises RuntimeError: always.
-        """
+        """Raise RuntimeError: a batched tensor does not have its own memory."""
         raise AutogradError(
             "NYI: mark_dirty is not supported in the vmap of an autograd.Function with generate_vmap_rule=True. Give "
             "the Function a vmap staticmethod"

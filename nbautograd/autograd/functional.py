@@ -115,11 +115,8 @@ def jacobian(
                     _check_dependent(gradients, f"Output {o} of the user-provided function", create_graph)
                 for d, column in zip(_filled(gradients, xs), columns, strict=True):
                     column.append(d)
-            rows.append(
-                tuple(
-                    _stacked(column, x).reshape((*out.shape, *x.shape)) for column, x in zip(columns, xs, strict=True)
-                )
-            )
+            pairs = zip(columns, xs, strict=True)
+            rows.append(tuple(_stacked(column, x).reshape((*out.shape, *x.shape)) for column, x in pairs))
     return _nested(rows, was_tuple, is_tuple, create_graph)
 
 
@@ -134,11 +131,8 @@ def _all_rows(
         )
     sizes = [out.numel() for out in outputs]
     columns: Any = (None,) * len(xs)
-    pairs = [
-        (out.reshape(-1), units)
-        for out, units in zip(outputs, _construct_standard_basis_for(outputs, sizes), strict=True)
-        if out.requires_grad
-    ]
+    bases = _construct_standard_basis_for(outputs, sizes)
+    pairs = [(out.reshape(-1), units) for out, units in zip(outputs, bases, strict=True) if out.requires_grad]
     if pairs and sum(sizes):
         flat, units = zip(*pairs, strict=True)
         columns = grad(
@@ -224,8 +218,7 @@ def vhp(
         is_tuple, xs, result, outputs, _ = _call(func, inputs, "vhp", create_graph)
         weights = _vectors(v, xs, is_tuple, "the input to the user-provided function is a single Tensor", "vhp")
         _all_require_grad((_as_scalar(result, "vhp"),), strict)
-        first = _gradient(outputs, xs, strict)
-        product = _product(first, xs, weights, create_graph, strict, None)
+        product = _product(_gradient(outputs, xs, strict), xs, weights, create_graph, strict, None)
     return _returned(outputs, False, create_graph), _returned(product, is_tuple, create_graph)
 
 
@@ -255,10 +248,7 @@ OUTPUTS = "outputs of the user-provided function"
 
 
 def _as_tuple(value: Any, what: str, caller: str) -> tuple[bool, tuple[Tensor, ...]]:
-    """Return whether the value is a tuple rather than a tensor, and the value as a tuple.
-
-    :param what: ``"inputs"``, ``"v"`` or ``OUTPUTS``.
-    """
+    """Return whether the value, such as ``OUTPUTS``, is a tuple rather than a tensor, and the value as a tuple."""
     if isinstance(value, Tensor):
         return False, (value,)
     expected = f"The {what} given to {caller} must be either a Tensor or a tuple of Tensors but"
@@ -314,13 +304,9 @@ def _vectors(v: Any, like: tuple[Tensor, ...], is_tuple: bool, single: str, call
 
 
 def _product(
-    outputs: tuple[Tensor, ...],
-    xs: tuple[Tensor, ...],
-    weights: tuple[Tensor, ...],
-    create_graph: bool,
-    strict: bool,
+    outputs: tuple[Tensor, ...], xs: tuple[Tensor, ...], weights: tuple[Tensor, ...], create_graph: bool, strict: bool,
     what: str | None,
-) -> tuple[Tensor, ...]:
+) -> tuple[Tensor, ...]:  # fmt: skip
     """Compute ``grad`` with zeros, or an error if ``strict``, for an independent input."""
     pairs = [(out, w) for out, w in zip(outputs, weights, strict=True) if out.requires_grad]
     gradients: Any = (None,) * len(xs)
@@ -400,17 +386,10 @@ Column = Callable[[Any], list[Any]]
 
 
 def _forward_jacobian(
-    func: Function,
-    inputs: Any,
-    create_graph: bool,
-    strict: bool,
-    vectorize: bool,
+    func: Function, inputs: Any, create_graph: bool, strict: bool, vectorize: bool,
     for_each: Callable[[Column, Any], list[Any]] | None = None,
-) -> Any:
-    """Compute the Jacobian by columns.
-
-    :param for_each: the method: ``_at_once``, by one evaluation of the function, or ``_one_by_one``.
-    """
+) -> Any:  # fmt: skip
+    """Compute the Jacobian by columns: ``_at_once``, by one evaluation of the function, or ``for_each`` unit."""
     together = 'torch.autograd.functional.jacobian: `{}=True` and `strategy="forward-mode"` are not supported together'
     instead = ' (yet). Please either set `{}=False` or `strategy="reverse-mode"`.'
     if create_graph:

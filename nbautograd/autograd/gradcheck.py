@@ -22,13 +22,9 @@ if TYPE_CHECKING:
     from nbautograd.autograd.jacobians import GradcheckError
 
 __all__ = [
-    "GradcheckError",
-    "get_analytical_jacobian",
-    "get_numerical_jacobian",
-    "get_numerical_jacobian_wrt_specific_input",
-    "gradcheck",
-    "gradgradcheck",
-]
+    "GradcheckError", "get_analytical_jacobian", "get_numerical_jacobian", "get_numerical_jacobian_wrt_specific_input",
+    "gradcheck", "gradgradcheck",
+]  # fmt: skip
 
 
 def gradcheck(
@@ -184,21 +180,11 @@ def gradgradcheck(
     # Without differentiable outputs, check the function itself: its outputs must not depend on the inputs.
     first = _first_derivative(func, together, len(arguments)) if cotangents else func
     return gradcheck(
-        first,
-        together,
-        eps=eps,
-        atol=atol,
-        rtol=rtol,
-        raise_exception=raise_exception,
-        nondet_tol=nondet_tol,
-        check_undefined_grad=check_undefined_grad,
-        check_grad_dtypes=check_grad_dtypes,
-        check_batched_grad=check_batched_grad,
-        check_forward_ad=check_fwd_over_rev,
-        check_backward_ad=check_rev_over_rev,
-        fast_mode=fast_mode,
-        masked=masked,
-    )
+        first, together, eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception, nondet_tol=nondet_tol,
+        check_undefined_grad=check_undefined_grad, check_grad_dtypes=check_grad_dtypes,
+        check_batched_grad=check_batched_grad, check_forward_ad=check_fwd_over_rev,
+        check_backward_ad=check_rev_over_rev, fast_mode=fast_mode, masked=masked,
+    )  # fmt: skip
 
 
 def _first_derivative(func: Callable[..., Any], together: tuple[Any, ...], count: int) -> Callable[..., Any]:
@@ -234,10 +220,5 @@ def _cotangent(out: Tensor, index: int, apart: bool = False) -> Tensor:
     return wrap(array).requires_grad_()
 
 
-LATE = {
-    "GradcheckError": ".jacobians",
-    "get_analytical_jacobian": ".former_jacobians",
-    "get_numerical_jacobian": ".former_jacobians",
-    "get_numerical_jacobian_wrt_specific_input": ".former_jacobians",
-}
+LATE = {name: ".former_jacobians" for name in __all__ if name.startswith("get_")} | {"GradcheckError": ".jacobians"}
 __getattr__, __dir__ = lazy.attributes(__name__, LATE)

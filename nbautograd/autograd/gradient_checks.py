@@ -175,8 +175,7 @@ class Check:
         outputs = self.point.outputs
         gradients: Any = [None] * len(self.point.positions)
         if outputs:
-            zeros = [wrap(out._a * 0) for out in outputs]
-            gradients = grad(outputs, self.point.variables, zeros, allow_unused=True)
+            gradients = grad(outputs, self.point.variables, [wrap(out._a * 0) for out in outputs], allow_unused=True)
         for i, x, d in zip(self.point.positions, self.point.variables, gradients, strict=True):
             if d is None:
                 continue
@@ -212,10 +211,8 @@ class Check:
             i: wrap(self.direction(x)) for i, x in zip(self.point.positions, self.point.variables, strict=True)
         }
         for i, x in zip(self.point.positions, self.point.variables, strict=True):
-            zeros = x.detach().new_zeros(x.shape)
-            expected = self.point.tangents({**directions, i: zeros})
-            results = self.point.tangents({**directions, i: None})
-            for o, (a, b) in enumerate(zip(expected, results, strict=True)):
+            expected = self.point.tangents({**directions, i: x.detach().new_zeros(x.shape)})
+            for o, (a, b) in enumerate(zip(expected, self.point.tangents({**directions, i: None}), strict=True)):
                 if a is not None and b is not None and not np.allclose(fetched(a), fetched(b)):
                     raise GradcheckError(
                         f"Mismatch in tangent values for output with index: {o} when input {i} has an undefined "

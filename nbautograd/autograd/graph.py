@@ -21,16 +21,9 @@ from nbautograd.autograd.saved_tensors import disable_saved_tensors_hooks, saved
 from nbautograd.errors import AutogradError
 
 __all__ = [
-    "GradientEdge",
-    "Node",
-    "allow_mutation_on_saved_tensors",
-    "disable_saved_tensors_hooks",
-    "get_gradient_edge",
-    "increment_version",
-    "register_multi_grad_hook",
-    "save_on_cpu",
-    "saved_tensors_hooks",
-]
+    "GradientEdge", "Node", "allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks", "get_gradient_edge",
+    "increment_version", "register_multi_grad_hook", "save_on_cpu", "saved_tensors_hooks",
+]  # fmt: skip
 
 
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:
@@ -127,7 +120,6 @@ def register_multi_grad_hook(
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
     lock = threading.Lock()
-    handles: list[RemovableHandle] = []
     state: weakref.WeakKeyDictionary[engine.GraphTask, Any] = weakref.WeakKeyDictionary()
     places = [
         t if t._fn is LEAF else (t._fn.next0 if t._fn.__class__ is OutputEdge else t._fn) for t in tensors if t._fn
@@ -160,10 +152,8 @@ def register_multi_grad_hook(
         if not seen:
             fn(gradient)
 
-    for index, tensor in enumerate(tensors):
-        hook = functools.partial(every if mode == "all" else first, index)
-        handles.append(tensor.register_hook(hook))
-    return _Handles(handles)
+    hook = every if mode == "all" else first
+    return _Handles([tensor.register_hook(functools.partial(hook, index)) for index, tensor in enumerate(tensors)])
 
 
 class _Handles(RemovableHandle):

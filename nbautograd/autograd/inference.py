@@ -44,9 +44,7 @@ tensor. clone() it, or create it under torch.no_grad() instead of torch.inferenc
 
     def __new__(cls, mode: Any = True) -> Any:
         """Return a context manager, or the decorated function if ``mode`` is one."""
-        if isinstance(mode, bool):
-            return super().__new__(cls)
-        return cls()(mode)
+        return super().__new__(cls) if isinstance(mode, bool) else cls()(mode)
 
     def __init__(self, mode: Any = True) -> None:
         self.mode = mode
@@ -140,8 +138,7 @@ def _mark(result: Any) -> None:
 
 def _tensors(value: Any) -> list[Tensor]:
     """Return the tensors in an argument or a result."""
-    values = value if isinstance(value, (tuple, list)) else (value,)
-    return [t for t in values if isinstance(t, Tensor)]
+    return [t for t in (value if isinstance(value, (tuple, list)) else (value,)) if isinstance(t, Tensor)]
 
 
 def _untrack(result: Any) -> None:
@@ -153,10 +150,7 @@ def _untrack(result: Any) -> None:
 
 
 def _check_saved(op: Any, args: Any, kwargs: Any, result: Any) -> None:
-    """Check that the node of a result has saved no inference tensor.
-
-    :raises AutogradError: the node has saved one.
-    """
+    """Raise AutogradError if the node of a result has saved an inference tensor."""
     outputs = _tensors(result)
     node = outputs[0]._fn if outputs else None
     if not isinstance(node, Node):

@@ -40,10 +40,7 @@ class GradcheckError(NbautogradError, RuntimeError):
 
 
 def tensors_of(answer: Any) -> list[Tensor]:
-    """Return the tensors in a function's result.
-
-    :raises AttributeError: something else is in it.
-    """
+    """Return the tensors in a function's result; raise AttributeError if something else is in it."""
     values = answer if isinstance(answer, (tuple, list)) else (answer,)
     for value in values:
         if not isinstance(value, Tensor):
@@ -103,10 +100,8 @@ class Point:
 
     def _by_result(self, rows: list[list[Array]]) -> list[Array]:
         """Return the Jacobian of each result, from its rows."""
-        return [
-            np.stack(of_one) if of_one else np.zeros((0, reals(backend.fetch(out._a)).size))
-            for of_one, out in zip(rows, self.results, strict=True)
-        ]
+        pairs = zip(rows, self.results, strict=True)
+        return [np.stack(own) if own else np.zeros((0, reals(backend.fetch(out._a)).size)) for own, out in pairs]
 
     def slopes(self, position: int, where: Any, step: Any) -> list[Array]:
         """Return the central differences of each result when elements of an input move in a direction.
@@ -152,18 +147,14 @@ class Point:
             for unit in units(out):
                 for column, d in zip(columns, self.products(out, unit_vector(out, element, unit)), strict=True):
                     column.append(d)
-        return [
-            np.stack(column, 1) if column else np.zeros((reals(backend.fetch(x._a)).size, 0))
-            for column, x in zip(columns, self.variables, strict=True)
-        ]
+        pairs = zip(columns, self.variables, strict=True)
+        return [np.stack(own, 1) if own else np.zeros((reals(backend.fetch(x._a)).size, 0)) for own, x in pairs]
 
     def products(self, out: Tensor, cotangent: Tensor) -> list[Array]:
         """Return the vector-Jacobian products, by one pass; zeros for a variable that the output does not depend on."""
         gradients = grad(out, self.variables, cotangent, retain_graph=True, allow_unused=True)
-        return [
-            reals(np.zeros(x._a.shape, x._a.dtype) if d is None else backend.fetch(d._a))
-            for d, x in zip(gradients, self.variables, strict=True)
-        ]
+        pairs = zip(gradients, self.variables, strict=True)
+        return [reals(np.zeros(x._a.shape, x._a.dtype) if d is None else backend.fetch(d._a)) for d, x in pairs]
 
     # -- forward mode ----------------------------------------------------------------------------------------------
 

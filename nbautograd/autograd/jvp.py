@@ -7,20 +7,18 @@ v⟩.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from nbautograd import protocol
 from nbautograd._engine.arrays import dtypes, version_counter
 from nbautograd._engine.core.dispatch_mode import Interpreter
 from nbautograd._engine.core.grad_mode import enable_grad, is_grad_enabled
 from nbautograd._engine.core.node import LEAF, Node, OutputEdge, OutputGrads
 from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd.autograd.backward import grad
-from nbautograd.autograd.saved_tensors import without_hooks
+from nbautograd.autograd.saved_tensors import unobserved
 from nbautograd.autograd.tangents import (
     SPENT,
     Level,
@@ -163,18 +161,7 @@ def _bound(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, 
     return bound
 
 
-@contextmanager
-def _unseen() -> Iterator[None]:
-    """Hide the internal passes in the ``with`` block from observers."""
-    token = protocol.observers.set(())
-    try:
-        yield
-    finally:
-        protocol.observers.reset(token)
-
-
-@without_hooks()
-@_unseen()
+@unobserved()
 def _jvp(node: Node, outputs: Any, tangents: list[Tensor | None], create_graph: bool) -> list[Tensor | None]:
     """Compute the Jacobian-vector product: the tangents of the outputs, by differentiating the node's vjp."""
     units = list(map(_unit, outputs))
@@ -184,8 +171,7 @@ def _jvp(node: Node, outputs: Any, tangents: list[Tensor | None], create_graph: 
     with enable_grad():
         d, d1 = node.vjp_graph(_incoming(node, outputs, units), True)
     parts: Any = d1 if isinstance(d1, list) else [d, d1]
-    both = zip(parts, tangents, strict=False)
-    pairs = [(p, t) for p, t in both if _requires_grad(p) and t is not None]
+    pairs = [(p, t) for p, t in zip(parts, tangents, strict=False) if _requires_grad(p) and t is not None]
     derived: Any = [None] * len(wanted)
     if pairs:
         outputs, gradients = zip(*pairs, strict=True)

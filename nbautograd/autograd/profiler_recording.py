@@ -23,11 +23,14 @@ from nbautograd._engine.compiler.schema import OPS
 from nbautograd._engine.core import dispatch_mode
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd.autograd.profiler_util import FunctionEvent
+from nbautograd.autograd.tangents import tensors_in
 from nbautograd.errors import CudaUnavailableError
 
 PACKAGE = __name__.partition(".")[0]
 PRIVATE = {"LogSoftmax": "_log_softmax", "Softmax": "_softmax", "ToCopy": "_to_copy"}
 """Nodes whose operations have underscores in PyTorch."""
+PRODUCTS = {"aten::mm": 0, "aten::bmm": 0, "aten::matmul": 0, "aten::linear": 0, "aten::addmm": 1, "aten::baddbmm": 1}
+"""By product: the place of the tensor whose last dimension is summed over."""
 _current: list[EventRecording] = []
 _thread_id = getattr(threading, "get_native_id", threading.get_ident)  # WebAssembly has no native one
 
@@ -75,10 +78,7 @@ class EventRecording:
         self._marks: list[tuple[FunctionEvent, Any, Any]] = []
 
     def start(self) -> None:
-        """Start recording.
-
-        :raises RuntimeError: another recording is on.
-        """
+        """Start recording; raise RuntimeError if another recording is on."""
         if _current:
             raise RuntimeError("Profiler is already enabled: stop the running one, or exit its with block, first")
         _current.append(self)
@@ -133,9 +133,7 @@ class EventRecording:
     # -- operations ------------------------------------------------------------------------------------------------
 
     def _watch(self, name: str, call: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-        """Record and make a call that the library announces: of an operation, or of a part of it with a ``#`` in its
-        name.
-        """
+        """Record and make a call that the library announces: of an operation, or of a part whose name has a ``#``."""
         if self.paused:
             return call(*args, **kwargs)
         event = self.begin(name if "#" in name else _name_of(name))
@@ -154,12 +152,11 @@ class EventRecording:
         if self.shapes:
             event.input_shapes = [_shape(value) for value in (*args, *kwargs.values())]
         if self.memory:
-            given = {id(_owner(t._a)) for value in (*args, *kwargs.values()) for t in _tensors(value)}
-            _count_bytes(event, [t._a for t in _tensors(result) if id(_owner(t._a)) not in given])
+            given = {id(_owner(t._a)) for t in tensors_in((*args, *kwargs.values()))}
+            _count_bytes(event, [t._a for t in tensors_in((result,)) if id(_owner(t._a)) not in given])
         if self.flops:
             event.flops = _flops(event.name, args, kwargs, result)
-        node = next((t._fn for t in _tensors(result)), None)
-        event.sequence_nr = getattr(node, "_seq", 0) or -1
+        event.sequence_nr = getattr(next((t._fn for t in tensors_in((result,))), None), "_seq", 0) or -1
 
     # -- backward passes -------------------------------------------------------------------------------------------
 
@@ -228,9 +225,7 @@ class EventRecording:
 
 @functools.cache
 def _name_of(operation: str) -> str:
-    """Return PyTorch's name of an operation; some are split here, such as the sum of all elements and over
-    dimensions.
-    """
+    """Return PyTorch's name of an operation; some are split here, such as sums of all elements and over dimensions."""
     declaration = OPS.get(operation)
     if declaration is None or hasattr(Tensor, operation):
         return f"aten::{operation}"
@@ -244,14 +239,6 @@ def _owner(array: Any) -> Any:
     while getattr(array, "base", None) is not None and hasattr(array.base, "dtype"):
         array = array.base
     return array
-
-
-def _tensors(value: Any) -> Iterator[Tensor]:
-    if isinstance(value, Tensor):
-        yield value
-    elif isinstance(value, (list, tuple)):
-        for part in value:
-            yield from _tensors(part)
 
 
 def _shape(value: Any) -> list[Any]:
@@ -281,17 +268,15 @@ def _lines(frame: Any) -> Iterator[str]:
 
 def _flops(name: str, args: Any, kwargs: Any, result: Any) -> int:
     """Return the floating-point operations of a call, by PyTorch's rules; 0 if PyTorch does not count them."""
-    tensors = [t for value in (*args, *kwargs.values()) for t in _tensors(value)]
+    tensors = list(tensors_in((*args, *kwargs.values())))
     if not tensors or not isinstance(result, Tensor):
         return 0
     elements = int(np.prod(result._a.shape))
-    inner: int = {  # numbers multiplied and summed for one element
-        "aten::mm": lambda: tensors[0]._a.shape[-1],
-        "aten::bmm": lambda: tensors[0]._a.shape[-1],
-        "aten::matmul": lambda: tensors[0]._a.shape[-1],
-        "aten::linear": lambda: tensors[0]._a.shape[-1],
-        "aten::addmm": lambda: tensors[1]._a.shape[-1],
-        "aten::baddbmm": lambda: tensors[1]._a.shape[-1],
-        "aten::convolution": lambda: math.prod(tensors[1]._a.shape[1:]),
-    }.get(name, lambda: 0)()
-    return elements if name in ("aten::mul", "aten::add") else 2 * elements * inner
+    if name in ("aten::mul", "aten::add"):
+        return elements
+    inner = 0  # numbers multiplied and summed for one element
+    if name == "aten::convolution":
+        inner = math.prod(tensors[1]._a.shape[1:])
+    elif name in PRODUCTS:
+        inner = tensors[PRODUCTS[name]]._a.shape[-1]
+    return 2 * elements * inner

@@ -36,14 +36,9 @@ def format_memory(count: float) -> str:
 
 
 def table(
-    rows: Sequence[Any],
-    limit: int,
-    widths: tuple[int | None, int | None, int | None],
-    header: str | None,
-    top_level_only: bool,
-    unit: str | None,
-    shown: Mapping[str, bool],
-) -> str:
+    rows: Sequence[Any], limit: int, widths: tuple[int | None, int | None, int | None], header: str | None,
+    top_level_only: bool, unit: str | None, shown: Mapping[str, bool],
+) -> str:  # fmt: skip
     """Return the table of events, or sums of events.
 
     :param widths: the maximum widths of the columns of names, shapes and source lines.

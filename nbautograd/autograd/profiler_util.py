@@ -79,6 +79,11 @@ class FormattedTimesMixin:
     self_cuda_time_total = property(lambda self: self.self_device_time_total)
 
 
+def _alone(name: str, doc: str) -> Any:
+    """Return a property: a number of an event, less those of the events inside it."""
+    return property(lambda self: getattr(self, name) - sum(getattr(c, name) for c in self.cpu_children), doc=doc)
+
+
 class FunctionEvent(FormattedTimesMixin):
     """One call of an operation, one node of a backward pass, or one block of ``record_function``.
 
@@ -122,25 +127,14 @@ class FunctionEvent(FormattedTimesMixin):
         """Microseconds from its beginning to its end."""
         return self.time_range.elapsed_us()
 
-    @property
-    def self_cpu_time_total(self) -> float:  # type: ignore[override]
-        """Microseconds that are not spent in events inside it."""
-        return self.cpu_time_total - sum(child.cpu_time_total for child in self.cpu_children)
-
-    @property
-    def self_cpu_memory_usage(self) -> int:
-        """Bytes of its results that no event inside it has allocated."""
-        return self.cpu_memory_usage - sum(child.cpu_memory_usage for child in self.cpu_children)
-
-    @property
-    def self_device_memory_usage(self) -> int:
-        """Bytes of its results on the device that no event inside it has allocated."""
-        return self.device_memory_usage - sum(child.device_memory_usage for child in self.cpu_children)
-
-    @property
-    def self_device_time_total(self) -> float:  # type: ignore[override]
-        """Microseconds on the device that are not spent in events inside it."""
-        return self.device_time_total - sum(child.device_time_total for child in self.cpu_children)
+    self_cpu_time_total = _alone("cpu_time_total", "Microseconds that are not spent in events inside it.")
+    self_cpu_memory_usage = _alone("cpu_memory_usage", "Bytes of its results that no event inside it has allocated.")
+    self_device_memory_usage = _alone(
+        "device_memory_usage", "Bytes of its results on the device that no event inside it has allocated."
+    )
+    self_device_time_total = _alone(
+        "device_time_total", "Microseconds on the device that are not spent in events inside it."
+    )
 
     def __repr__(self) -> str:
         return (
@@ -336,17 +330,12 @@ def write_trace(path: str | os.PathLike[str], events: Iterable[FunctionEvent], s
         marks.append({"ph": "M", "name": "thread_name", "pid": process, "tid": thread, "ts": start, "args": args})
     calls = [
         {
-            "ph": "X",
-            "cat": "user_annotation" if event.is_user_annotation else "cpu_op",
-            "name": event.trace_name,
-            "pid": process,
-            "tid": event.thread,
-            "ts": start + event.time_range.start,
-            "dur": event.time_range.elapsed_us(),
-            "args": _trace_args(event),
+            "ph": "X", "cat": "user_annotation" if event.is_user_annotation else "cpu_op", "name": event.trace_name,
+            "pid": process, "tid": event.thread, "ts": start + event.time_range.start,
+            "dur": event.time_range.elapsed_us(), "args": _trace_args(event),
         }
         for event in events
-    ]
+    ]  # fmt: skip
     trace = {"schemaVersion": 1, "displayTimeUnit": "ms", **more, "traceEvents": marks + calls, "traceName": str(path)}
     text = json.dumps(trace).encode()
     with replacing(path) as file:

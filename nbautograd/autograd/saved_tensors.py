@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from nbautograd import protocol
 from nbautograd._engine.arrays import dtypes, version_counter
 from nbautograd._engine.core import dispatch_mode
 from nbautograd._engine.core.grad_mode import no_grad
@@ -52,13 +53,14 @@ class RestoredLeaf(Node):
 
 
 @contextmanager
-def without_hooks() -> Iterator[None]:
-    """Disable hooks inside the ``with`` block or the decorated function, for internal computations."""
-    token = _stack.set(())
+def unobserved() -> Iterator[None]:
+    """Disable hooks and observers inside the ``with`` block or the decorated function, for internal computations."""
+    hooks, observers = _stack.set(()), protocol.observers.set(())
     try:
         yield
     finally:
-        _stack.reset(token)
+        protocol.observers.reset(observers)
+        _stack.reset(hooks)
 
 
 class Packed:
@@ -74,10 +76,7 @@ class Packed:
         self.restore = None if dispatch_mode.tangents is None else dispatch_mode.tangents.packed(tensor)
 
     def unpacked(self) -> Tensor:
-        """Call the unpack hook.
-
-        :raises TypeError: it does not return a tensor.
-        """
+        """Call the unpack hook; raise TypeError if it does not return a tensor."""
         tensor: Any = self.unpack(self.value)
         if not isinstance(tensor, Tensor):
             raise TypeError(
@@ -92,10 +91,7 @@ class Packed:
         return array if array.dtype == self.dtype else array.astype(self.dtype)
 
     def tensor(self, edge: Any) -> Tensor:
-        """Return the unpacked tensor with the history of the packed one, instead of its own.
-
-        :param edge: the history: a node, a leaf, or None.
-        """
+        """Return the unpacked tensor with the history of the packed one: the edge, a node, a leaf, or None."""
         tensor = self.with_history(edge)
         return tensor if self.restore is None else self.restore(tensor)
 
@@ -121,10 +117,7 @@ def own(array: Any) -> Any:
 
 
 def pack(tensor: Tensor, hooks: tuple[Pack, Unpack], dtype: Any = None) -> Packed:
-    """Call the pack hook with a tensor, which the hook must not modify.
-
-    :param dtype: the dtype that the formulas expect; by default its own.
-    """
+    """Call the pack hook, which must not modify the tensor; the formulas expect ``dtype``, by default its own."""
     before = version_counter.version_of(tensor._a)
     with no_grad():
         value = hooks[0](tensor)
@@ -187,10 +180,7 @@ def _each(edges: Any, values: Sequence[Any]) -> Sequence[Any]:
 
 
 def _tensors(values: Sequence[Any], edges: Any, same_dtype: bool = False) -> Iterator[Any]:
-    """Unpack the packed ones of several values.
-
-    :param same_dtype: restore their original dtypes, regardless of the hook's result.
-    """
+    """Unpack the packed ones of several values; ``same_dtype``: in their dtypes, regardless of the hook's result."""
     for part, edge in zip(values, _each(edges, values), strict=True):
         if not isinstance(part, Packed):
             yield part
@@ -343,13 +333,8 @@ def _variant(cls: type[Node]) -> type[Node]:
         with _unpacked(self, True):
             return cls.saved_values(self)
 
-    members = {
-        "__slots__": (),
-        "__module__": cls.__module__,
-        "__doc__": cls.__doc__,
-        "_packed_of": cls,
-        **{f.__name__: f for f in (vjp, vjp_graph, saved_values)},
-    }
+    members: dict[str, Any] = {f.__name__: f for f in (vjp, vjp_graph, saved_values)}
+    members |= {"__slots__": (), "__module__": cls.__module__, "__doc__": cls.__doc__, "_packed_of": cls}
     variant: type[Node] = type(cls.__name__, (cls,), members)
     _variants[cls] = variant
     return variant

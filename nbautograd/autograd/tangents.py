@@ -133,26 +133,24 @@ def has_tangent(value: Any) -> bool:
 
 def highest(values: Any, seen: list[Level]) -> Level | None:
     """Return the innermost of these levels at which a value has a tangent."""
-    tensors = list(_tensors(values))
+    tensors = list(tensors_in(values))
     for level in reversed(seen):
         if any(tangent_of(t, level) is not None for t in tensors):
             return level
     return None
 
 
-def _tensors(values: Any) -> Iterator[Tensor]:
+def tensors_in(values: Any) -> Iterator[Tensor]:
+    """Yield the tensors among values, also in lists and tuples."""
     for value in values:
         if isinstance(value, Tensor):
             yield value
         elif isinstance(value, (tuple, list)):
-            yield from _tensors(value)
+            yield from tensors_in(value)
 
 
 def set_tangent(t: Tensor, tangent: Tensor, level: Level | None = None) -> None:
-    """Give ``t`` a tangent at a level, by default the innermost; copied unless it has the strides of ``t``.
-
-    :raises RuntimeError: shapes or devices differ.
-    """
+    """Give ``t`` a tangent at a level, by default the innermost; copied unless it has the strides of ``t``."""
     if tangent._a.shape != t._a.shape:
         raise ShapeError(
             "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
@@ -225,8 +223,7 @@ def is_laid_out_as(a: Any, b: Any) -> bool:
 
 def zeros_as(t: Tensor) -> Tensor:
     """Return zeros with the strides of ``t``, in a storage of the same length."""
-    zero = np.zeros_like(t._a, shape=())
-    return wrap(strides.laid_out(zero, strides.of(t._a), strides.length_of(t._a)))
+    return wrap(strides.laid_out(np.zeros_like(t._a, shape=()), strides.of(t._a), strides.length_of(t._a)))
 
 
 # -- views -------------------------------------------------------------------------------------------------------------
@@ -235,32 +232,18 @@ def zeros_as(t: Tensor) -> Tensor:
 def _origin(t: Tensor, level: Level) -> tuple[Tensor, list[Any]]:
     """Return the base of a view that shares its tangents, and the steps that replay the view on it."""
     steps: list[Any] = []
-    while t._view is not None and not _is_boundary(t._view, level):
+    while t._view is not None and not (t._view.__class__ is DualView and t._view.level in (level, None)):
         how = t._view
         steps.append((how.body, how.function, how.arguments))
         t = how.parent
     return t, steps[::-1]
 
 
-def _is_boundary(how: Any, level: Level) -> bool:
-    return how.__class__ is DualView and (how.level is level or how.level is None)
-
-
-def become_dual_view(view: Tensor, level: Level) -> None:
-    """Make a view share no tangents of ``level`` with its base."""
-    how = view._view
-    if how is not None:  # views of inference tensors are not registered as views
-        view._view = DualView(how, level)
-
-
 # -- writing in place --------------------------------------------------------------------------------------------------
 
 
 def write(t: Tensor, result: Tensor, go: Callable[[], Tensor]) -> Tensor:
-    """Write ``result`` into ``t``, and the tangent of ``result``, or zeros, into that of ``t``.
-
-    :raises RuntimeError: a tangent may not be written to.
-    """
+    """Write ``result`` into ``t``, and the tangent of ``result``, or zeros, into that of ``t`` if it is writable."""
     for level in visible():
         own = tangent_of(t, level)
         if own is not None:
@@ -282,10 +265,7 @@ def write(t: Tensor, result: Tensor, go: Callable[[], Tensor]) -> Tensor:
 
 
 def refuse_out(name: str, *tensors: Any) -> None:
-    """Raise before a result is written into ``out=`` if either has a tangent.
-
-    :raises NotImplementedError: ``out`` or the result has a tangent.
-    """
+    """Raise NotImplementedError before a result is written into ``out=`` if either has a tangent."""
     if has_tangent(tensors):
         raise NotImplementedError(
             f"Trying to use forward AD with {name}_out that does not support it because it is an out= function"
@@ -293,10 +273,7 @@ def refuse_out(name: str, *tensors: Any) -> None:
 
 
 def change(name: str, t: Tensor, again: Callable[[Tensor], Any] | None, result: Any) -> None:
-    """Change the tangents of a tensor that ``again`` changes; raise if it gets memory that they could not follow.
-
-    :raises RuntimeError: the tensor has a tangent.
-    """
+    """Change the tangents of a tensor that ``again`` changes; raise if it gets memory that they could not follow."""
     if again is not None:
         for level in visible():
             own = tangent_of(t, level)

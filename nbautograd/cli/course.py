@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from nbautograd.cli import lab
 from nbautograd.cli.graders import GRADERS, ONCE, as_text, check_of
+from nbautograd.cli.server import say
 from nbautograd.exercises import variants, written
 
 __all__ = ["EDITIONS", "edition", "run", "varied"]
@@ -86,7 +86,8 @@ def varied(notebook: dict[str, Any], seed: str) -> dict[str, Any]:
 def run(folder: Path, language: str, answers: str | None, grader: str | None, seed: str | None) -> int:
     """Write one language's notebooks in an edition to a folder; return the exit status."""
     if grader and seed is not None:
-        _say(f"--seed: {grader} has the same tests for all students. Use nbautograd grade, which reads each seed")
+        why = f"{grader} has the same tests for all students. Use nbautograd grade, which reads each seed"
+        say(f"--seed: {why}", "course")
         return 1
     answers = answers or ("none" if grader else "asked")
     source = lab.course() / PLACES[language]
@@ -101,7 +102,7 @@ def run(folder: Path, language: str, answers: str | None, grader: str | None, se
     files |= ONCE.get(grader or "", {})
     failure = _write(target, files)
     if failure:
-        _say(failure)
+        say(failure, "course")
         return 1
     count = sum(name.endswith(".ipynb") for name in files)
     print(f"{count} notebooks{f' for {grader}' if grader else ''} are in {target}; answers: {answers}.")
@@ -120,10 +121,6 @@ def _write(target: Path, files: dict[str, str]) -> str:
     except OSError as error:
         return f"cannot write the course to {target}: {error.strerror or error}"
     return ""
-
-
-def _say(line: str) -> None:
-    print(f"nbautograd course: {line}", file=sys.stderr)
 
 
 def _replaced(text: str, pairs: dict[str, str]) -> str:

@@ -160,8 +160,7 @@ def driver() -> Finding:
     path = shutil.which("nvidia-smi")
     if path is None:
         return Finding("NVIDIA driver", "missing", "no nvidia-smi on the PATH", gives, get)
-    query = [path, "--query-gpu=name,driver_version", "--format=csv,noheader"]
-    return program("NVIDIA driver", query, gives, get)
+    return program("NVIDIA driver", [path, "--query-gpu=name,driver_version", "--format=csv,noheader"], gives, get)
 
 
 CUDA = """

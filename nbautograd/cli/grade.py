@@ -157,15 +157,11 @@ def with_own_checks(submitted: Sequence[Cell], original: Sequence[Cell]) -> list
     checks: dict[str, Cell] = {}
     needed: list[str] = []
     for cell in original:
-        if cell["cell_type"] == "code" and str(cell["id"]).startswith("check-"):
-            checks[cell["id"]] = {
-                "id": cell["id"],
-                "source": "".join(cell["source"]),
-                "check": True,
-                "imports": "\n".join(needed),
-            }
+        key, code = str(cell.get("id", "")), "".join(cell["source"])
+        if cell["cell_type"] == "code" and key.startswith("check-"):
+            checks[key] = {"id": key, "source": code, "check": True, "imports": "\n".join(needed)}
         elif cell["cell_type"] == "code":
-            needed += imports_of("".join(cell["source"]))
+            needed += imports_of(code)
     cells = []
     for cell in submitted:
         key, code = str(cell.get("id", "")), "".join(cell["source"])
@@ -191,8 +187,7 @@ def imports_of(code: str) -> list[str]:
 
 def _whose(path: Path, folder: Path) -> tuple[str | None, str]:
     """Return which notebook of the course a file is, and whose."""
-    names = [each.stem for each in lab.course().glob("*.ipynb") if each.stem in path.stem]
-    name = max(names, key=len, default=None)
+    name = max([each.stem for each in lab.course().glob("*.ipynb") if each.stem in path.stem], key=len, default=None)
     parts = path.relative_to(folder).parts
     student = parts[0] if len(parts) > 1 else path.stem.replace(name or "", "", 1).strip("-_. ")
     return name, student or path.stem

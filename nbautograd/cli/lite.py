@@ -20,6 +20,7 @@ from typing import Any
 
 import nbautograd._engine.base.installing as _installing
 from nbautograd.cli import lab, wheels
+from nbautograd.cli.server import say
 from nbautograd.version import __version__
 
 __all__ = ["build", "lacking", "run"]
@@ -47,8 +48,8 @@ STARTED_WITH = (*LOADED, "micropip", "ipython", "jedi", "traitlets")
 """The packages of Pyodide that a kernel starts with, besides their dependencies."""
 LATE = ("scipy", "ml-dtypes")
 MARK = "jupyter-lite.json"
-DEADLINE_SECONDS = 600.0  # for JupyterLite; it takes five
 """A file that every such site has."""
+DEADLINE_SECONDS = 600.0  # for JupyterLite; it takes five
 
 
 def run(folder: Path, pyodide: Path | None) -> int:
@@ -58,22 +59,17 @@ def run(folder: Path, pyodide: Path | None) -> int:
         build(target, None if pyodide is None else pyodide.expanduser().resolve())
     except (OSError, ValueError, PackageNotFoundError, subprocess.TimeoutExpired) as error:
         reason = f"{error} is not installed" if isinstance(error, PackageNotFoundError) else error
-        say(str(reason) if reason else type(error).__name__)
+        say(str(reason) if reason else type(error).__name__, "lite")
         return 1
     if pyodide is not None:
         for line in lacking(pyodide.expanduser()):
-            say(line)
+            say(line, "lite")
     count = sum(path.is_file() for path in target.rglob("*"))
     size = sum(path.stat().st_size for path in target.rglob("*") if path.is_file())
     print(f"The site is in {target} ({count} files, {size / 1e6:.0f} MB). Any web server can serve it; to look at it:")
     print(f"  {Path(sys.executable).name} -m http.server --bind 127.0.0.1 --directory {target}")
     print(f"and open http://127.0.0.1:8000/lab/index.html?path={lab.first(lab.course(), 'en').name}")
     return 0
-
-
-def say(line: str) -> None:
-    """Print a line about an error."""
-    print(f"nbautograd lite: {line}", file=sys.stderr, flush=True)
 
 
 def build(target: Path, pyodide: Path | None = None) -> None:
@@ -148,10 +144,7 @@ def joined(notebook: str) -> str:
 
 
 def extension(name: str, path: str) -> Path:
-    """Return the folder of a distribution's JupyterLab extension.
-
-    :raises ValueError: the extension is not at its place.
-    """
+    """Return the folder of a distribution's JupyterLab extension; raise ValueError if it is not at its place."""
     end = f"share/jupyter/labextensions/{path}/package.json"
     installed = distribution(name)
     for file in installed.files or ():
@@ -163,10 +156,7 @@ def extension(name: str, path: str) -> Path:
 
 
 def _jupyterlite(source: Path, site: Path) -> None:
-    """Run JupyterLite.
-
-    :raises ValueError: JupyterLite failed.
-    """
+    """Run JupyterLite; raise ValueError if it fails."""
     options = [f"--lite-dir={source}", f"--output-dir={site}", f"--contents={source / 'course'}"]
     options += [f"--apps={app}" for app in APPS]
     from nbautograd.viz.notebook import export
@@ -186,10 +176,7 @@ def _jupyterlite(source: Path, site: Path) -> None:
 
 
 def _check(site: Path) -> None:
-    """Check that all files are at the places in the settings.
-
-    :raises ValueError: a file is missing, as with a version of JupyterLite with another layout.
-    """
+    """Raise ValueError if a file is not at its place in the settings: JupyterLite may have another layout."""
     settings = json.loads((site / MARK).read_text("utf-8"))["jupyter-config-data"]["litePluginSettings"]
     kernel = settings[f"{KERNEL}:kernel"]
     workers = [*(site / "extensions" / KERNEL / "static").glob("*.worker*.js")]

@@ -40,9 +40,9 @@ def serve(arguments: Sequence[str]) -> int:
     return 0
 
 
-def say(line: str) -> None:
-    """Print our own line among JupyterLab's messages."""
-    print(f"nbautograd lab: {line}", file=sys.stderr, flush=True)
+def say(line: str, command: str = "lab") -> None:
+    """Print a line of a command, among others' messages."""
+    print(f"nbautograd {command}: {line}", file=sys.stderr, flush=True)
 
 
 def _server() -> Any:
@@ -152,16 +152,12 @@ def is_loopback(host: str) -> bool:
 
 def shows_windows() -> bool:
     """Return whether a browser with windows can be started; others cannot show JupyterLab."""
-    named = ("BROWSER", "DISPLAY", "WAYLAND_DISPLAY")
-    return sys.platform in ("win32", "darwin") or any(map(os.environ.get, named))
+    return sys.platform in ("win32", "darwin") or any(map(os.environ.get, ("BROWSER", "DISPLAY", "WAYLAND_DISPLAY")))
 
 
 @contextmanager
 def _folders() -> Iterator[None]:
-    """Move Jupyter's own files to a temporary folder, if the home folder is not writable.
-
-    :raises OSError: temporary files cannot be written either.
-    """
+    """Move Jupyter's own files to a temporary folder if the home folder is not writable; OSError if neither is."""
     from jupyter_core.paths import jupyter_config_dir, jupyter_data_dir, jupyter_runtime_dir
 
     if os.environ.get("HOME") == "":

@@ -61,18 +61,18 @@ def run(path: Path, out: Path | None, stills: bool, reveal: str | None, require:
     try:
         nbformat, client, nbconvert = (import_module(name) for name in ("nbformat", "nbclient", "nbconvert"))
     except ImportError:
-        say(f"slides need nbformat, nbclient and nbconvert; they come with: {extra('lab')}")
+        say(f"slides need nbformat, nbclient and nbconvert; they come with: {extra('lab')}", "slides")
         return 1
     try:
         notebook = nbformat.from_dict(arranged(nbformat.read(path, 4), stills))
     except (OSError, ValueError) as error:
-        say(f"cannot read {path}: {error}")
+        say(f"cannot read {path}: {error}", "slides")
         return 1
     try:
         place = {"metadata": {"path": str(path.resolve().parent)}}
         client.NotebookClient(notebook, timeout=600, resources=place).execute()
     except client.exceptions.CellExecutionError as error:
-        say(f"{path.name} fails: {error.ename}: {error.evalue}")
+        say(f"{path.name} fails: {error.ename}: {error.evalue}", "slides")
         return 1
     exporter = nbconvert.SlidesExporter()
     exporter.reveal_scroll = True
@@ -87,7 +87,7 @@ def run(path: Path, out: Path | None, stills: bool, reveal: str | None, require:
         with replacing(target) as file:
             file.write(html.encode())
     except OSError as error:
-        say(f"cannot write {target}: {error.strerror or error}")
+        say(f"cannot write {target}: {error.strerror or error}", "slides")
         return 1
     print(f"{target}: {sum(cell.metadata.slideshow.slide_type != '-' for cell in notebook.cells)} slides.")
     return 0

@@ -34,8 +34,7 @@ def run(name: str, kind: str) -> int:
     module, _, attribute = name.removeprefix("torch.").removeprefix("nbautograd.").rpartition(".")
     try:
         package = import_module("nbautograd." + module if module else "nbautograd")
-        operation: Any = getattr(package, attribute, attribute)
-        print(library.source(operation, kind).rstrip(), flush=True)
+        print(library.source(getattr(package, attribute, attribute), kind).rstrip(), flush=True)
     except BrokenPipeError:  # the reader, such as ``head``, has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (ImportError, ValueError) as error:

@@ -3,28 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib import import_module
 from types import MappingProxyType
 from typing import Any
 
 from nbautograd._engine.arrays import cpu_features
-from nbautograd._names import absent
+from nbautograd._names import lazy
 from nbautograd._names.docstrings import import_in_examples
 
 __all__ = [
-    "Event",
-    "Stream",
-    "StreamContext",
-    "current_device",
-    "current_stream",
-    "device_count",
-    "get_capabilities",
-    "is_available",
-    "is_initialized",
-    "set_device",
-    "stream",
-    "synchronize",
-]
+    "Event", "Stream", "StreamContext", "current_device", "current_stream", "device_count", "get_capabilities",
+    "is_available", "is_initialized", "set_device", "stream", "synchronize",
+]  # fmt: skip
 
 
 class Event:
@@ -206,7 +195,4 @@ import_in_examples(globals()[name] for name in __all__)
 del import_in_examples
 
 
-def __getattr__(name: str) -> Any:
-    if name == "amp":  # it imports this package
-        return import_module("nbautograd.cpu.amp")
-    return absent.fail("cpu", name)
+__getattr__ = lazy.attributes(__name__, {"amp": "amp"})[0]  # which imports this package

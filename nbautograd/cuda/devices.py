@@ -10,21 +10,10 @@ from nbautograd._engine.arrays.device import device as Device  # noqa: N812 - ``
 from nbautograd.errors import kind_of
 
 __all__ = [
-    "current_device",
-    "device",
-    "device_count",
-    "device_of",
-    "get_device_capability",
-    "get_device_name",
-    "get_device_properties",
-    "init",
-    "is_available",
-    "is_bf16_supported",
-    "is_initialized",
-    "set_device",
-    "synchronize",
+    "current_device", "device", "device_count", "device_of", "get_device_capability", "get_device_name",
+    "get_device_properties", "init", "is_available", "is_bf16_supported", "is_initialized", "set_device", "synchronize",
     "why_not",
-]
+]  # fmt: skip
 
 
 def _runtime() -> Any:
@@ -152,8 +141,7 @@ class device:  # noqa: N801 - PyTorch's name
     """
 
     def __init__(self, device: Any) -> None:
-        self.idx = _index(device, -1)
-        self.prev_idx = -1
+        self.idx, self.prev_idx = _index(device, -1), -1
 
     def __enter__(self) -> None:
         if self.idx >= 0:
@@ -201,22 +189,10 @@ class DeviceProperties(NamedTuple):
     pci_domain_id: int
 
 
-_PROPERTIES = {
-    "total_memory": "totalGlobalMem",
-    "multi_processor_count": "multiProcessorCount",
-    "warp_size": "warpSize",
-    "max_threads_per_multi_processor": "maxThreadsPerMultiProcessor",
-    "regs_per_multiprocessor": "regsPerMultiprocessor",
-    "shared_memory_per_block": "sharedMemPerBlock",
-    "shared_memory_per_multiprocessor": "sharedMemPerMultiprocessor",
-    "L2_cache_size": "l2CacheSize",
-    "is_integrated": "integrated",
-    "is_multi_gpu_board": "isMultiGpuBoard",
-    "pci_bus_id": "pciBusID",
-    "pci_device_id": "pciDeviceID",
-    "pci_domain_id": "pciDomainID",
-}
-"""CUDA's names of the properties."""
+_PROPERTIES = """
+    totalGlobalMem multiProcessorCount warpSize maxThreadsPerMultiProcessor regsPerMultiprocessor sharedMemPerBlock
+    sharedMemPerMultiprocessor l2CacheSize integrated isMultiGpuBoard pciBusID pciDeviceID pciDomainID"""
+"""CUDA's names of the properties from ``total_memory`` on, in order."""
 
 
 def get_device_properties(device: Any = None) -> DeviceProperties:
@@ -226,12 +202,12 @@ def get_device_properties(device: Any = None) -> DeviceProperties:
     :returns: a named tuple; sizes are in bytes.
     """
     result = _runtime().getDeviceProperties(checked_index(device))
-    name = result["name"]
+    name, sizes = result["name"], zip(DeviceProperties._fields[3:], _PROPERTIES.split(), strict=True)
     return DeviceProperties(
         name=name.decode() if isinstance(name, bytes) else str(name),
         major=int(result["major"]),
         minor=int(result["minor"]),
-        **{ours: int(result.get(theirs, 0)) for ours, theirs in _PROPERTIES.items()},
+        **{ours: int(result.get(theirs, 0)) for ours, theirs in sizes},
     )
 
 

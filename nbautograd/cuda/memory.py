@@ -8,14 +8,9 @@ from nbautograd._engine.arrays import backend
 from nbautograd.cuda.devices import checked_index, is_initialized
 
 __all__ = [
-    "empty_cache",
-    "max_memory_allocated",
-    "max_memory_reserved",
-    "mem_get_info",
-    "memory_allocated",
-    "memory_reserved",
+    "empty_cache", "max_memory_allocated", "max_memory_reserved", "mem_get_info", "memory_allocated", "memory_reserved",
     "reset_peak_memory_stats",
-]
+]  # fmt: skip
 
 
 def _pool(device: Any, ask: str) -> int:

@@ -211,8 +211,7 @@ def default_stream(device: Any = None) -> Stream:
 
     :returns: the default stream, whose handle is 0.
     """
-    library = backend.cuda.start()
-    return Stream.__new__(Stream)._set(library.cuda.Stream.null, checked_index(device))
+    return Stream.__new__(Stream)._set(backend.cuda.start().cuda.Stream.null, checked_index(device))
 
 
 def set_stream(stream: Stream | None) -> None:

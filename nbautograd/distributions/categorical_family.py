@@ -65,8 +65,7 @@ class Categorical(ByProbability, Distribution):
 
     def _sample(self, sample_shape: Size) -> Tensor:
         weights = self.probs.reshape(-1, self._num_events)
-        drawn = multinomial(weights, sample_shape.numel(), True).T
-        return drawn.reshape(self._extended_shape(sample_shape))
+        return multinomial(weights, sample_shape.numel(), True).T.reshape(self._extended_shape(sample_shape))
 
     def _log_prob(self, value: Tensor) -> Tensor:
         index, log_probs = broadcast_tensors(value.long().unsqueeze(-1), self.logits)

@@ -59,8 +59,7 @@ class _Dependent(Constraint):
     """
 
     def __init__(self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented) -> None:
-        self._is_discrete = is_discrete
-        self._event_dim = event_dim
+        self._is_discrete, self._event_dim = is_discrete, event_dim
         super().__init__()
 
     @property
@@ -124,8 +123,7 @@ class _DependentProperty(property, _Dependent):
         event_dim: Any = NotImplemented,
     ) -> None:
         property.__init__(self, fn)
-        self._is_discrete = is_discrete
-        self._event_dim = event_dim
+        self._is_discrete, self._event_dim = is_discrete, event_dim
 
     def __call__(self, fn: Callable[[Any], Any]) -> _DependentProperty:  # type: ignore[override]
         return _DependentProperty(fn, is_discrete=self._is_discrete, event_dim=self._event_dim)

@@ -29,39 +29,12 @@ from nbautograd.distributions.constraint_base import (
 from nbautograd.distributions.utils import attribute, formula
 
 __all__ = [
-    "Constraint",
-    "MixtureSameFamilyConstraint",
-    "boolean",
-    "cat",
-    "corr_cholesky",
-    "dependent",
-    "dependent_property",
-    "greater_than",
-    "greater_than_eq",
-    "half_open_interval",
-    "independent",
-    "integer_interval",
-    "interval",
-    "is_dependent",
-    "less_than",
-    "lower_cholesky",
-    "lower_triangular",
-    "multinomial",
-    "nonnegative",
-    "nonnegative_integer",
-    "one_hot",
-    "positive",
-    "positive_definite",
-    "positive_integer",
-    "positive_semidefinite",
-    "real",
-    "real_vector",
-    "simplex",
-    "square",
-    "stack",
-    "symmetric",
-    "unit_interval",
-]
+    "Constraint", "MixtureSameFamilyConstraint", "boolean", "cat", "corr_cholesky", "dependent", "dependent_property",
+    "greater_than", "greater_than_eq", "half_open_interval", "independent", "integer_interval", "interval",
+    "is_dependent", "less_than", "lower_cholesky", "lower_triangular", "multinomial", "nonnegative",
+    "nonnegative_integer", "one_hot", "positive", "positive_definite", "positive_integer", "positive_semidefinite",
+    "real", "real_vector", "simplex", "square", "stack", "symmetric", "unit_interval",
+]  # fmt: skip
 
 
 # -- numbers -----------------------------------------------------------------------------------------------------------
@@ -106,8 +79,7 @@ class _Between(Constraint):
     _shown = ("lower_bound", "upper_bound")
 
     def __init__(self, lower_bound: Any, upper_bound: Any) -> None:
-        self.lower_bound = lower_bound
-        self.upper_bound = upper_bound
+        self.lower_bound, self.upper_bound = lower_bound, upper_bound
         super().__init__()
 
 
@@ -265,8 +237,7 @@ class _CorrCholesky(_LowerCholesky):
 
     def _check(self, value: Tensor) -> Tensor:
         tolerance = finfo(value.dtype).eps * value.shape[-1] * 10
-        lengths = value.detach().norm(dim=-1)
-        return super()._check(value) & ((lengths - 1.0).abs() <= tolerance).all(-1)
+        return super()._check(value) & ((value.detach().norm(dim=-1) - 1.0).abs() <= tolerance).all(-1)
 
 
 class _Square(Constraint):
@@ -313,8 +284,7 @@ class _JoinedConstraint(Constraint):
     def __init__(self, cseq: Sequence[Constraint], dim: int = 0) -> None:
         if not all(isinstance(constraint, Constraint) for constraint in cseq):
             raise AssertionError("All elements of cseq must be Constraint instances")
-        self.cseq = list(cseq)
-        self.dim = dim
+        self.cseq, self.dim = list(cseq), dim
         super().__init__()
 
     def _check_dim(self, value: Tensor) -> None:

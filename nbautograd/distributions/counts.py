@@ -19,6 +19,7 @@ from nbautograd.distributions.distribution import Distribution
 from nbautograd.distributions.exp_family import ExponentialFamily
 from nbautograd.distributions.gamma_family import Gamma
 from nbautograd.distributions.utils import (
+    Number,
     attribute,
     broadcast_all,
     clamp_probs,
@@ -31,7 +32,7 @@ from nbautograd.nn.functional import binary_cross_entropy_with_logits, logsigmoi
 
 __all__ = ["Bernoulli", "Binomial", "ContinuousBernoulli", "Geometric", "NegativeBinomial", "Poisson"]
 
-Number = Tensor | float
+EVENT_CONSTRAINTS = {"probs": constraints.unit_interval, "logits": constraints.real}
 
 
 def _cross_entropy(logits: Tensor, values: Tensor) -> Tensor:
@@ -83,7 +84,7 @@ class Bernoulli(ByProbability, ExponentialFamily):
     tensor([0.2100])
     """
 
-    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
+    arg_constraints = EVENT_CONSTRAINTS
     support = constraints.boolean
     has_enumerate_support = True
     _mean_carrier_measure = 0
@@ -118,11 +119,7 @@ class Binomial(ByProbability, Distribution):
     tensor([2., 5.])
     """
 
-    arg_constraints = {
-        "total_count": constraints.nonnegative_integer,
-        "probs": constraints.unit_interval,
-        "logits": constraints.real,
-    }
+    arg_constraints = {"total_count": constraints.nonnegative_integer, **EVENT_CONSTRAINTS}
     has_enumerate_support = True
     total_count: Tensor
     _mean = formula(lambda d: d.total_count * d.probs)
@@ -168,8 +165,7 @@ class Binomial(ByProbability, Distribution):
         return count
 
     def _values(self) -> Tensor:
-        count = self._common_count("enumerate_support")
-        return arange(1 + count, dtype=self._param.dtype, device=self._param.device)
+        return arange(1 + self._common_count("enumerate_support"), dtype=self._param.dtype, device=self._param.device)
 
 
 class Geometric(ByProbability, Distribution):
@@ -182,7 +178,7 @@ class Geometric(ByProbability, Distribution):
     tensor(3.)
     """
 
-    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
+    arg_constraints = EVENT_CONSTRAINTS
     support = constraints.nonnegative_integer
     _mean = formula(lambda d: 1.0 / d.probs - 1.0)
     _mode = formula(lambda d: zeros_like(d.probs))
@@ -206,8 +202,7 @@ class Geometric(ByProbability, Distribution):
 
     def _log_prob(self, value: Tensor) -> Tensor:
         value, probs = broadcast_all(value, self.probs)
-        certain = where((probs == 1) & (value == 0), 0.0, probs)  # 0 · log 0 is 0
-        return value * (-certain).log1p() + self.probs.log()
+        return value * (-where((probs == 1) & (value == 0), 0.0, probs)).log1p() + self.probs.log()  # 0 · log 0 is 0
 
 
 class NegativeBinomial(ByProbability, Distribution):
@@ -295,13 +290,15 @@ class ContinuousBernoulli(ByProbability, ExponentialFamily):
     tensor(0.5000)
     """
 
-    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
+    arg_constraints = EVENT_CONSTRAINTS
     support = constraints.unit_interval
     has_rsample = True
     _mean_carrier_measure = 0
     _log_prob = formula(lambda d, x: -_cross_entropy(*broadcast_all(d.logits, x)) + d._cont_bern_log_norm())
     _natural_params = attribute(lambda d: (d.logits,))
     _rsample = formula(lambda d, shape: d.icdf(d._made(rand, shape, d.probs)))
+    _stable = formula(lambda d: (d.probs <= d._lims[0]) | (d.probs > d._lims[1]))  # where the closed forms hold
+    _cut_probs = formula(lambda d: where(d._stable(), d.probs, d._lims[0] * ones_like(d.probs)))  # elsewhere a bound
 
     def __init__(
         self,
@@ -323,14 +320,6 @@ class ContinuousBernoulli(ByProbability, ExponentialFamily):
     def probs(self) -> Tensor:
         """Probabilities, clamped to the open interval."""
         return clamp_probs(logits_to_probs(self.logits, is_binary=True))
-
-    def _stable(self) -> Tensor:
-        """Return a mask, True where the closed forms hold."""
-        return (self.probs <= self._lims[0]) | (self.probs > self._lims[1])
-
-    def _cut_probs(self) -> Tensor:
-        """Return the probabilities where the closed forms hold, elsewhere a bound where they hold."""
-        return where(self._stable(), self.probs, self._lims[0] * ones_like(self.probs))
 
     def _cont_bern_log_norm(self) -> Tensor:
         """Return the logarithm of the normalizing constant: of 2 artanh(1 - 2p) / (1 - 2p)."""

@@ -101,8 +101,7 @@ class Distribution:
                     f"{self!r} to satisfy the constraint {constraint!r}, but found invalid values:\n{value}"
                 )
 
-    def _is_lazy(self, name: str) -> bool:
-        return isinstance(getattr(type(self), name, None), lazy_property)
+    _is_lazy = formula(lambda d, name: isinstance(getattr(type(d), name, None), lazy_property))
 
     # -- shapes --------------------------------------------------------------------------------------------------------
 

@@ -16,12 +16,10 @@ from nbautograd._engine.ops.shape.joining import stack
 from nbautograd.distributions import constraints
 from nbautograd.distributions.distribution import Distribution
 from nbautograd.distributions.exp_family import ExponentialFamily
-from nbautograd.distributions.utils import _Number, attribute, broadcast_all, formula
+from nbautograd.distributions.utils import Number, _Number, attribute, broadcast_all, formula
 from nbautograd.nn.functional import one_hot
 
 __all__ = ["Beta", "Chi2", "Dirichlet", "Exponential", "FisherSnedecor", "Gamma"]
-
-Number = Tensor | float
 
 
 class Exponential(ExponentialFamily):
@@ -142,8 +140,7 @@ class FisherSnedecor(Distribution):
 
     def __init__(self, df1: Number, df2: Number, validate_args: bool | None = None) -> None:
         first, second = broadcast_all(df1, df2)
-        self._gamma1 = Gamma(first * 0.5, first)
-        self._gamma2 = Gamma(second * 0.5, second)
+        self._gamma1, self._gamma2 = (Gamma(df * 0.5, df) for df in (first, second))
         self._declare(validate_args, df1=first, df2=second)
 
     def _mean(self) -> Tensor:
@@ -157,8 +154,7 @@ class FisherSnedecor(Distribution):
     def _rsample(self, sample_shape: Size) -> Tensor:
         tiny = finfo(self.df2.dtype).tiny
         x1 = self._gamma1.rsample(sample_shape)
-        x2 = self._gamma2.rsample(sample_shape).clamp(min=tiny)
-        return (x1 / x2).clamp(min=tiny)
+        return (x1 / self._gamma2.rsample(sample_shape).clamp(min=tiny)).clamp(min=tiny)
 
     def _log_prob(self, value: Tensor) -> Tensor:
         half1, half2, ratio = self.df1 * 0.5, self.df2 * 0.5, self.df1 / self.df2

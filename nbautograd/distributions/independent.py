@@ -48,8 +48,7 @@ class Independent(Distribution, Generic[D]):
                 f"actual {reinterpreted_batch_ndims} vs {len(batch)}"
             )
         kept = len(batch) - reinterpreted_batch_ndims
-        self.base_dist = base_distribution
-        self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
+        self.base_dist, self.reinterpreted_batch_ndims = base_distribution, reinterpreted_batch_ndims
         super().__init__(batch[:kept], batch[kept:] + event, validate_args=validate_args)
 
     @constraints.dependent_property

@@ -52,30 +52,21 @@ _INFINITE: dict[type, tuple[str, tuple[type, ...]]] = {
 """By class of p: a parameter with the result's shape, and the classes q that exclude some values of p."""
 
 
-def _infinite(parameter: str) -> Divergence:
-    return lambda p, q: full_like(getattr(p, parameter), math.inf)
-
-
 for _p, (_parameter, _classes_of_q) in _INFINITE.items():
     for _q in _classes_of_q:
-        register_kl(_p, _q)(_infinite(_parameter))
+        register_kl(_p, _q)(lambda p, q, parameter=_parameter: full_like(getattr(p, parameter), math.inf))
 
 
 # -- expectations of p -------------------------------------------------------------------------------------------------
 
 
-def _mean_log(p: Any) -> Tensor:
+def _mean_log(p: Any) -> Any:
     """Return E[log x]."""
-    result: Tensor
     if isinstance(p, Beta):
-        result = p.concentration1.digamma() - (p.concentration1 + p.concentration0).digamma()
-    elif isinstance(p, Exponential):
-        result = -p.rate.log() - euler_constant
-    elif isinstance(p, Pareto):
-        result = p.scale.log() + p.alpha.reciprocal()
-    else:
-        result = _uniform_mean_log(p.low, p.high)
-    return result
+        return p.concentration1.digamma() - (p.concentration1 + p.concentration0).digamma()
+    if isinstance(p, Exponential):
+        return -p.rate.log() - euler_constant
+    return p.scale.log() + p.alpha.reciprocal() if isinstance(p, Pareto) else _uniform_mean_log(p.low, p.high)
 
 
 def _uniform_mean_log(low: Tensor, high: Tensor) -> Tensor:
@@ -83,20 +74,16 @@ def _uniform_mean_log(low: Tensor, high: Tensor) -> Tensor:
     return (high.xlogy(high) - low.xlogy(low)) / (high - low) - 1
 
 
-def _mean_exponential(p: Any, loc: Tensor, scale: Tensor) -> Tensor:
+def _mean_exponential(p: Any, loc: Tensor, scale: Tensor) -> Any:
     """Return E[exp(-(x - loc) / scale)], by the moment generating function."""
-    result: Tensor
     if isinstance(p, Exponential):
         product = p.rate * scale
-        result = (loc / scale).exp() * product / (product + 1)
-    elif isinstance(p, Gamma):
-        result = (loc / scale).exp() * (1 + (p.rate * scale).reciprocal()).pow(-p.concentration)
-    elif isinstance(p, Normal):
-        result = (-p.loc / scale + 0.5 * (p.scale / scale).pow(2) + loc / scale).exp()
-    else:
-        ends = (-(p.low - loc) / scale).exp() - (-(p.high - loc) / scale).exp()
-        result = ends * scale / (p.high - p.low)
-    return result
+        return (loc / scale).exp() * product / (product + 1)
+    if isinstance(p, Gamma):
+        return (loc / scale).exp() * (1 + (p.rate * scale).reciprocal()).pow(-p.concentration)
+    if isinstance(p, Normal):
+        return (-p.loc / scale + 0.5 * (p.scale / scale).pow(2) + loc / scale).exp()
+    return ((-(p.low - loc) / scale).exp() - (-(p.high - loc) / scale).exp()) * scale / (p.high - p.low)
 
 
 def _with_moments(p: Any, order: int) -> tuple[Any, Any]:
@@ -178,8 +165,7 @@ def _to_beta(p: Any, q: Any) -> Tensor:
 @_registered(Uniform, q=Pareto)
 def _to_pareto(p: Any, q: Any) -> Tensor:
     normalizer = q.alpha.log() + q.alpha * q.scale.log()
-    result = -p.entropy() - normalizer + (q.alpha + 1) * _mean_log(p)
-    return where(p.low < q.scale, math.inf, result)
+    return where(p.low < q.scale, math.inf, -p.entropy() - normalizer + (q.alpha + 1) * _mean_log(p))
 
 
 _registered(Beta, q=Uniform)(

@@ -51,8 +51,7 @@ def _binomial(p: Any, q: Any) -> Tensor:
 
 @register_kl(Categorical, Categorical)
 def _categorical(p: Any, q: Any) -> Tensor:
-    terms = p.probs * (p.logits - q.logits)
-    return where(p.probs == 0, 0.0, where(q.probs == 0, math.inf, terms)).sum(-1)
+    return where(p.probs == 0, 0.0, where(q.probs == 0, math.inf, p.probs * (p.logits - q.logits))).sum(-1)
 
 
 register_kl(OneHotCategorical, OneHotCategorical)(lambda p, q: _categorical(p._categorical, q._categorical))
@@ -137,8 +136,7 @@ def _laplace(p: Any, q: Any) -> Tensor:
 @register_kl(Cauchy, Cauchy)
 def _cauchy(p: Any, q: Any) -> Tensor:
     """Compute the formula of F. Chyzak and F. Nielsen (2019)."""
-    square = (p.scale + q.scale).pow(2) + (p.loc - q.loc).pow(2)
-    return square.log() - (4 * p.scale * q.scale).log()
+    return ((p.scale + q.scale).pow(2) + (p.loc - q.loc).pow(2)).log() - (4 * p.scale * q.scale).log()
 
 
 @register_kl(Gumbel, Gumbel)
@@ -151,14 +149,12 @@ def _gumbel(p: Any, q: Any) -> Tensor:
 @register_kl(Pareto, Pareto)
 def _pareto(p: Any, q: Any) -> Tensor:
     ratio = q.alpha / p.alpha
-    result = q.alpha * (p.scale / q.scale).log() - ratio.log() + ratio - 1
-    return where(p.scale < q.scale, math.inf, result)
+    return where(p.scale < q.scale, math.inf, q.alpha * (p.scale / q.scale).log() - ratio.log() + ratio - 1)
 
 
 @register_kl(Uniform, Uniform)
 def _uniform(p: Any, q: Any) -> Tensor:
-    result = ((q.high - q.low) / (p.high - p.low)).log()
-    return where((q.low > p.low) | (q.high < p.high), math.inf, result)
+    return where((q.low > p.low) | (q.high < p.high), math.inf, ((q.high - q.low) / (p.high - p.low)).log())
 
 
 # -- compound distributions --------------------------------------------------------------------------------------------

@@ -17,11 +17,9 @@ from nbautograd.distributions import constraints
 from nbautograd.distributions.distribution import Distribution
 from nbautograd.distributions.exp_family import ExponentialFamily
 from nbautograd.distributions.gamma_family import Chi2
-from nbautograd.distributions.utils import attribute, formula
+from nbautograd.distributions.utils import Number, attribute, formula
 
 __all__ = ["Cauchy", "GeneralizedPareto", "Laplace", "Normal", "StudentT", "Uniform"]
-
-Number = Tensor | float
 
 
 class _LocationScale(Distribution):
@@ -64,8 +62,7 @@ class Normal(_LocationScale, ExponentialFamily):
         return normal(self.loc.expand(shape), self.scale.expand(shape))
 
     def _log_prob(self, value: Tensor) -> Tensor:
-        square = (value - self.loc) ** 2
-        return -square / (2 * self.scale**2) - self.scale.log() - math.log(math.sqrt(2 * math.pi))
+        return -((value - self.loc) ** 2) / (2 * self.scale**2) - self.scale.log() - math.log(math.sqrt(2 * math.pi))
 
 
 class Laplace(_LocationScale):
@@ -143,23 +140,16 @@ class StudentT(Distribution):
     def _variance(self) -> Tensor:
         finite = self.df > 2
         safe = where(finite, self.df, 3.0)
-        variance = where(finite, self.scale.pow(2) * safe / (safe - 2), math.inf)
-        return where(self.df <= 1, math.nan, variance)
+        return where(self.df <= 1, math.nan, where(finite, self.scale.pow(2) * safe / (safe - 2), math.inf))
 
     def _rsample(self, sample_shape: Size) -> Tensor:
         x = self._made(randn, sample_shape, self.df)
-        z = self._chi2.rsample(sample_shape)
-        return self.loc + self.scale * (x * (z / self.df).rsqrt())
+        return self.loc + self.scale * (x * (self._chi2.rsample(sample_shape) / self.df).rsqrt())
 
     def _log_prob(self, value: Tensor) -> Tensor:
         y = (value - self.loc) / self.scale
-        normalizer = (
-            self.scale.log()
-            + 0.5 * self.df.log()
-            + 0.5 * math.log(math.pi)
-            + (0.5 * self.df).lgamma()
-            - (0.5 * (self.df + 1.0)).lgamma()
-        )
+        normalizer = self.scale.log() + 0.5 * self.df.log() + 0.5 * math.log(math.pi) + (0.5 * self.df).lgamma()
+        normalizer = normalizer - (0.5 * (self.df + 1.0)).lgamma()
         return -0.5 * (self.df + 1.0) * (y**2.0 / self.df).log1p() - normalizer
 
     def _entropy(self) -> Tensor:

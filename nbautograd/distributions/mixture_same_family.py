@@ -38,6 +38,7 @@ class MixtureSameFamily(Distribution):
         lambda d: d._component_distribution, "The components, along the last batch dimension."
     )
     _mean = formula(lambda d: d._mixed(d._component_distribution.mean))
+    _padded = formula(lambda d, x: x.unsqueeze(-1 - d._event_ndims))  # with a dimension for the components
 
     def __init__(
         self, mixture_distribution: Categorical, component_distribution: Distribution, validate_args: bool | None = None
@@ -59,10 +60,8 @@ class MixtureSameFamily(Distribution):
                 f"`mixture_distribution component` ({weights}) does not equal "
                 f"`component_distribution.batch_shape[-1]` ({components})"
             )
-        self._mixture_distribution = mixture_distribution
-        self._component_distribution = component_distribution
-        self._num_component = weights
-        self._event_ndims = len(component_distribution.event_shape)
+        self._mixture_distribution, self._component_distribution = mixture_distribution, component_distribution
+        self._num_component, self._event_ndims = weights, len(component_distribution.event_shape)
         super().__init__(batch, component_distribution.event_shape, validate_args=validate_args)
 
     @constraints.dependent_property
@@ -82,12 +81,7 @@ class MixtureSameFamily(Distribution):
     def _variance(self) -> Tensor:
         """Compute the mean of the variances, and the variance of the means."""
         within = self._mixed(self._component_distribution.variance)
-        gaps = self._component_distribution.mean - self._padded(self.mean)
-        return within + self._mixed(gaps.pow(2.0))
-
-    def _padded(self, value: Tensor) -> Tensor:
-        """Return the value with a dimension for the components."""
-        return value.unsqueeze(-1 - self._event_ndims)
+        return within + self._mixed((self._component_distribution.mean - self._padded(self.mean)).pow(2.0))
 
     def cdf(self, x: Tensor) -> Tensor:
         """Return the cumulative distribution function: the mean of the components', by their probabilities.
@@ -96,8 +90,7 @@ class MixtureSameFamily(Distribution):
         >>> d.MixtureSameFamily(d.Categorical(torch.ones(2)), d.Normal(torch.zeros(2), 1.0)).cdf(torch.tensor(0.0))
         tensor(0.5000)
         """
-        below = self._component_distribution.cdf(self._padded(x))
-        return (below * self._mixture_distribution.probs).sum(-1)
+        return (self._component_distribution.cdf(self._padded(x)) * self._mixture_distribution.probs).sum(-1)
 
     def _log_prob(self, value: Tensor) -> Tensor:
         each = self._component_distribution.log_prob(self._padded(value))

@@ -17,6 +17,13 @@ from nbautograd.distributions.utils import _standard_normal, attribute, formula,
 
 __all__ = ["LowRankMultivariateNormal", "MultivariateNormal"]
 
+MATRICES = {
+    "covariance_matrix": constraints.positive_definite,
+    "precision_matrix": constraints.positive_definite,
+    "scale_tril": constraints.lower_cholesky,
+}
+"""The matrices that say the covariance, of which one is given."""
+
 
 def _batch_mv(bmat: Tensor, bvec: Tensor) -> Tensor:
     """Multiply matrices and vectors."""
@@ -42,9 +49,9 @@ def _half_log_det(factor: Tensor) -> Tensor:
     return factor.diagonal(dim1=-2, dim2=-1).log().sum(-1)
 
 
-def _one_of(error: type[Exception], **matrices: Tensor | None) -> tuple[str, Tensor]:
+def _one_of(error: type[Exception], *matrices: Tensor | None) -> tuple[str, Tensor]:
     """Return the name and the value of the only matrix that is not None; otherwise raise the error."""
-    specified = [(name, matrix) for name, matrix in matrices.items() if matrix is not None]
+    specified = [(name, matrix) for name, matrix in zip(MATRICES, matrices, strict=True) if matrix is not None]
     if len(specified) != 1:
         raise error("Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.")
     return specified[0]
@@ -102,12 +109,7 @@ class MultivariateNormal(_OfVectors):
     tensor(-1.8379)
     """
 
-    arg_constraints = {
-        "loc": constraints.real_vector,
-        "covariance_matrix": constraints.positive_definite,
-        "precision_matrix": constraints.positive_definite,
-        "scale_tril": constraints.lower_cholesky,
-    }
+    arg_constraints = {"loc": constraints.real_vector, **MATRICES}
     _variance = formula(lambda d: d._unbroadcasted_scale_tril.pow(2).sum(-1).expand(d._batch_shape + d._event_shape))
     _rsample = formula(lambda d, shape: d.loc + _batch_mv(d._unbroadcasted_scale_tril, d._made(randn, shape, d.loc)))
 
@@ -121,9 +123,7 @@ class MultivariateNormal(_OfVectors):
     ) -> None:
         if loc.dim() < 1:
             raise ValueError("loc must be at least one-dimensional.")
-        name, matrix = _one_of(
-            ValueError, covariance_matrix=covariance_matrix, precision_matrix=precision_matrix, scale_tril=scale_tril
-        )
+        name, matrix = _one_of(ValueError, covariance_matrix, precision_matrix, scale_tril)
         if matrix.dim() < 2:
             what = "scale_tril matrix" if name == "scale_tril" else name
             raise ValueError(f"{what} must be at least two-dimensional, with optional leading batch dimensions")
@@ -215,8 +215,7 @@ class LowRankMultivariateNormal(_OfVectors):
                 f"Incompatible batch shapes: loc {loc.shape}, cov_factor {cov_factor.shape}, cov_diag {cov_diag.shape}"
             ) from error
         self.loc, self.cov_diag = means[..., 0], diagonals[..., 0]
-        self._unbroadcasted_cov_factor = cov_factor
-        self._unbroadcasted_cov_diag = cov_diag
+        self._unbroadcasted_cov_factor, self._unbroadcasted_cov_diag = cov_factor, cov_diag
         self._capacitance_tril = _batch_capacitance_tril(cov_factor, cov_diag)
         super().__init__(self.loc.shape[:-1], event_shape, validate_args=validate_args)
 

@@ -23,7 +23,7 @@ from nbautograd.distributions.constraint_base import _is_all_true
 from nbautograd.distributions.distribution import Distribution
 from nbautograd.distributions.exp_family import ExponentialFamily
 from nbautograd.distributions.gamma_family import Beta, Chi2
-from nbautograd.distributions.multivariate_normal import _half_log_det, _OfCovariance, _one_of, _scale_tril
+from nbautograd.distributions.multivariate_normal import MATRICES, _half_log_det, _OfCovariance, _one_of, _scale_tril
 from nbautograd.distributions.utils import _Number, attribute, broadcast_all, formula, lazy_property, vec_to_tril_matrix
 from nbautograd.errors import warn
 
@@ -118,12 +118,7 @@ class Wishart(_OfCovariance, ExponentialFamily):
         scale_tril: Tensor | None = None,
         validate_args: bool | None = None,
     ) -> None:
-        name, param = _one_of(
-            AssertionError,
-            covariance_matrix=covariance_matrix,
-            precision_matrix=precision_matrix,
-            scale_tril=scale_tril,
-        )
+        name, param = _one_of(AssertionError, covariance_matrix, precision_matrix, scale_tril)
         if param.dim() < 2:
             raise ValueError("scale_tril must be at least two-dimensional, with optional leading batch dimensions")
         batch_shape, event_shape = param.shape[:-2], param.shape[-2:]
@@ -145,12 +140,7 @@ class Wishart(_OfCovariance, ExponentialFamily):
     @property
     def arg_constraints(self) -> dict[str, constraints.Constraint]:
         """The constraints: the degrees of freedom are above the size of the matrices minus 1."""
-        return {
-            "covariance_matrix": constraints.positive_definite,
-            "precision_matrix": constraints.positive_definite,
-            "scale_tril": constraints.lower_cholesky,
-            "df": constraints.greater_than(self._event_shape[-1] - 1),
-        }
+        return {**MATRICES, "df": constraints.greater_than(self._event_shape[-1] - 1)}
 
     def _expanded(self, name: str, value: Any, batch_shape: Size) -> Any:
         if name == "df":

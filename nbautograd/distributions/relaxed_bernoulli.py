@@ -11,15 +11,13 @@ from nbautograd._engine.arrays.size import Size
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.creation.random import rand
 from nbautograd.distributions import constraints
-from nbautograd.distributions.counts import ByProbability
+from nbautograd.distributions.counts import EVENT_CONSTRAINTS, ByProbability
 from nbautograd.distributions.distribution import Distribution
 from nbautograd.distributions.transformed_distribution import TransformedDistribution, of_base
 from nbautograd.distributions.transforms import SigmoidTransform
 from nbautograd.distributions.utils import broadcast_all, clamp_probs
 
 __all__ = ["LogitRelaxedBernoulli", "RelaxedBernoulli"]
-
-_EVENT = {"probs": constraints.unit_interval, "logits": constraints.real}
 
 
 class LogitRelaxedBernoulli(ByProbability, Distribution):
@@ -30,7 +28,7 @@ class LogitRelaxedBernoulli(ByProbability, Distribution):
     tensor(-1.3863)
     """
 
-    arg_constraints = _EVENT
+    arg_constraints = EVENT_CONSTRAINTS
     support = constraints.real
 
     def __init__(
@@ -63,12 +61,10 @@ class RelaxedBernoulli(TransformedDistribution):
     torch.Size([2])
     """
 
-    arg_constraints = _EVENT
+    arg_constraints = EVENT_CONSTRAINTS
     support = constraints.unit_interval
     has_rsample = True
-    temperature = of_base("temperature")
-    probs = of_base("probs")
-    logits = of_base("logits")
+    temperature, probs, logits = map(of_base, ("temperature", "probs", "logits"))
 
     def __init__(
         self, temperature: Tensor, probs: Any = None, logits: Any = None, validate_args: bool | None = None

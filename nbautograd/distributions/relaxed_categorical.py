@@ -45,8 +45,7 @@ class ExpRelaxedCategorical(WithCategorical, Distribution):
         super().__init__(*shape, validate_args=validate_args)
 
     def _rsample(self, sample_shape: Size) -> Tensor:
-        shape = self._extended_shape(sample_shape)
-        u = clamp_probs(rand(shape, dtype=self.logits.dtype, device=self.logits.device))
+        u = clamp_probs(rand(self._extended_shape(sample_shape), dtype=self.logits.dtype, device=self.logits.device))
         scores = (self.logits + -(-u.log()).log()) / self.temperature
         return scores - scores.logsumexp(dim=-1, keepdim=True)
 
@@ -72,9 +71,7 @@ class RelaxedOneHotCategorical(TransformedDistribution):
     arg_constraints = CHOICE_CONSTRAINTS
     support = constraints.simplex
     has_rsample = True
-    temperature = of_base("temperature")
-    probs = of_base("probs")
-    logits = of_base("logits")
+    temperature, probs, logits = map(of_base, ("temperature", "probs", "logits"))
 
     def __init__(
         self,

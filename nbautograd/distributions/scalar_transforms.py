@@ -15,15 +15,9 @@ from nbautograd.distributions.utils import _Number, _sum_rightmost, attribute, b
 from nbautograd.nn.functional import softplus
 
 __all__ = [
-    "AbsTransform",
-    "AffineTransform",
-    "CumulativeDistributionTransform",
-    "ExpTransform",
-    "PowerTransform",
-    "SigmoidTransform",
-    "SoftplusTransform",
-    "TanhTransform",
-]
+    "AbsTransform", "AffineTransform", "CumulativeDistributionTransform", "ExpTransform", "PowerTransform",
+    "SigmoidTransform", "SoftplusTransform", "TanhTransform",
+]  # fmt: skip
 
 
 class _Plain(Transform):
@@ -167,9 +161,7 @@ class AffineTransform(Transform):
 
     def __init__(self, loc: Any, scale: Any, event_dim: int = 0, cache_size: int = 0) -> None:
         super().__init__(cache_size=cache_size)
-        self.loc = loc
-        self.scale = scale
-        self._event_dim = event_dim
+        self.loc, self.scale, self._event_dim = loc, scale, event_dim
 
     @constraints.dependent_property(is_discrete=False)
     def domain(self) -> Any:
@@ -182,17 +174,14 @@ class AffineTransform(Transform):
         return isinstance(other, AffineTransform) and _same(self.loc, other.loc) and _same(self.scale, other.scale)
 
     def _sign(self) -> Any:
-        if isinstance(self.scale, _Number):
-            return (self.scale > 0) - (self.scale < 0)
-        return self.scale.sign()
+        return (self.scale > 0) - (self.scale < 0) if isinstance(self.scale, _Number) else self.scale.sign()
 
     def _log_abs_det(self, x: Tensor, y: Tensor) -> Tensor:
         if isinstance(self.scale, _Number):
             result = full_like(x, math.log(abs(self.scale)))
         else:
             result = self.scale.abs().log()
-        kept = x.dim() - self._event_dim
-        return _sum_rightmost(result, self._event_dim).expand(x.shape[:kept])
+        return _sum_rightmost(result, self._event_dim).expand(x.shape[: x.dim() - self._event_dim])
 
     def _forward_shape(self, shape: Any) -> Any:
         return broadcast_shapes(shape, getattr(self.loc, "shape", ()), getattr(self.scale, "shape", ()))

@@ -76,8 +76,7 @@ class Transform:
             self._inv = weakref.ref(inverse)
         return inverse
 
-    def _inverted(self) -> Transform:
-        return _InverseTransform(self)
+    _inverted = formula(lambda t: _InverseTransform(t))
 
     @property
     def sign(self) -> Any:
@@ -276,8 +275,7 @@ class ComposeTransform(Transform):
         event_dim = self.domain.event_dim
         values = list(itertools.accumulate(self.parts[:-1], lambda value, part: part(value), initial=x))
         for part, before, after in zip(self.parts, values, [*values[1:], y], strict=True):
-            term = part.log_abs_det_jacobian(before, after)
-            terms.append(_sum_rightmost(term, event_dim - part.domain.event_dim))
+            terms.append(_sum_rightmost(part.log_abs_det_jacobian(before, after), event_dim - part.domain.event_dim))
             event_dim += part.codomain.event_dim - part.domain.event_dim
         return functools.reduce(operator.add, terms)
 
@@ -363,8 +361,7 @@ class ReshapeTransform(Transform):
     _batch = formula(lambda t, x, shape: x.shape[: x.dim() - len(shape)])
 
     def __init__(self, in_shape: Sequence[int], out_shape: Sequence[int], cache_size: int = 0) -> None:
-        self.in_shape = Size(in_shape)
-        self.out_shape = Size(out_shape)
+        self.in_shape, self.out_shape = Size(in_shape), Size(out_shape)
         if self.in_shape.numel() != self.out_shape.numel():
             raise ValueError("in_shape, out_shape have different numbers of elements")
         super().__init__(cache_size=cache_size)

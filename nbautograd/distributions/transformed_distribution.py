@@ -113,15 +113,12 @@ class TransformedDistribution(Distribution):
             slope = transform.log_abs_det_jacobian(x, y)
             result = result - _sum_rightmost(slope, event_dim - transform.domain.event_dim)
             y = x
-        base = self.base_dist.log_prob(y)
-        return result + _sum_rightmost(base, event_dim - len(self.base_dist.event_shape))
+        return result + _sum_rightmost(self.base_dist.log_prob(y), event_dim - len(self.base_dist.event_shape))
 
     def _turned(self, probability: Tensor) -> Tensor:
         """Return the probability p, or 1 - p if the transforms decrease."""
         sign = math.prod(transform.sign for transform in self.transforms)
-        if isinstance(sign, int) and sign == 1:
-            return probability
-        return sign * (probability - 0.5) + 0.5
+        return probability if isinstance(sign, int) and sign == 1 else sign * (probability - 0.5) + 0.5
 
     def cdf(self, value: Tensor) -> Tensor:
         """Return the cumulative distribution function, where all transforms are monotonic.

@@ -21,21 +21,13 @@ from nbautograd.distributions.transforms import (
     PowerTransform,
     StickBreakingTransform,
 )
-from nbautograd.distributions.utils import broadcast_all, euler_constant, formula
+from nbautograd.distributions.utils import Number, broadcast_all, euler_constant, formula
 
 __all__ = [
-    "Gumbel",
-    "HalfCauchy",
-    "HalfNormal",
-    "InverseGamma",
-    "Kumaraswamy",
-    "LogNormal",
-    "LogisticNormal",
-    "Pareto",
+    "Gumbel", "HalfCauchy", "HalfNormal", "InverseGamma", "Kumaraswamy", "LogNormal", "LogisticNormal", "Pareto",
     "Weibull",
-]
+]  # fmt: skip
 
-Number = Tensor | float
 _LOCATION_AND_SCALE = {"loc": constraints.real, "scale": constraints.positive}
 
 
@@ -52,15 +44,13 @@ class LogNormal(TransformedDistribution):
     arg_constraints = _LOCATION_AND_SCALE
     support = constraints.positive
     has_rsample = True
-    loc = of_base("loc")
-    scale = of_base("scale")
+    loc, scale = map(of_base, ("loc", "scale"))
     _mean = formula(lambda d: (d.loc + d.scale.pow(2) / 2).exp())
     _mode = formula(lambda d: (d.loc - d.scale.square()).exp())
     _entropy = formula(lambda d: d.base_dist.entropy() + d.loc)
 
     def __init__(self, loc: Number, scale: Number, validate_args: bool | None = None) -> None:
-        base = Normal(loc, scale, validate_args=validate_args)
-        super().__init__(base, ExpTransform(), validate_args=validate_args)
+        super().__init__(Normal(loc, scale, validate_args=validate_args), ExpTransform(), validate_args=validate_args)
 
     def _variance(self) -> Tensor:
         square = self.scale.pow(2)
@@ -80,8 +70,7 @@ class LogisticNormal(TransformedDistribution):
     arg_constraints = _LOCATION_AND_SCALE
     support = constraints.simplex
     has_rsample = True
-    loc = of_base("loc", "base_dist.base_dist")
-    scale = of_base("scale", "base_dist.base_dist")
+    loc, scale = (of_base(name, "base_dist.base_dist") for name in ("loc", "scale"))
 
     def __init__(self, loc: Number, scale: Number, validate_args: bool | None = None) -> None:
         base = Normal(loc, scale, validate_args=validate_args)
@@ -165,8 +154,7 @@ class InverseGamma(TransformedDistribution):
     arg_constraints = {"concentration": constraints.positive, "rate": constraints.positive}
     support = constraints.positive
     has_rsample = True
-    concentration = of_base("concentration")
-    rate = of_base("rate")
+    concentration, rate = map(of_base, ("concentration", "rate"))
     _mean = formula(lambda d: where(d.concentration > 1, d.rate / (d.concentration - 1), math.inf))
     _mode = formula(lambda d: d.rate / (d.concentration + 1))
 
@@ -207,12 +195,8 @@ class Gumbel(TransformedDistribution):
         self.loc, self.scale = broadcast_all(loc, scale)
         info = finfo(self.loc.dtype)
         low, high = full_like(self.loc, info.tiny), full_like(self.loc, 1 - info.eps)
-        transforms = [
-            ExpTransform().inv,
-            AffineTransform(loc=0, scale=-ones_like(self.scale)),
-            ExpTransform().inv,
-            AffineTransform(loc=self.loc, scale=-self.scale),
-        ]
+        turn, move = AffineTransform(0, -ones_like(self.scale)), AffineTransform(self.loc, -self.scale)
+        transforms = [ExpTransform().inv, turn, ExpTransform().inv, move]
         super().__init__(Uniform(low, high, validate_args=validate_args), transforms, validate_args=validate_args)
 
     def _log_prob(self, value: Tensor) -> Tensor:
@@ -237,15 +221,10 @@ class Kumaraswamy(TransformedDistribution):
 
     def __init__(self, concentration1: Number, concentration0: Number, validate_args: bool | None = None) -> None:
         self.concentration1, self.concentration0 = broadcast_all(concentration1, concentration0)
-        base = Uniform(
-            full_like(self.concentration0, 0), full_like(self.concentration0, 1), validate_args=validate_args
-        )
-        transforms = [
-            PowerTransform(exponent=self.concentration0.reciprocal()),
-            AffineTransform(loc=1.0, scale=-1.0),
-            PowerTransform(exponent=self.concentration1.reciprocal()),
-        ]
-        super().__init__(base, transforms, validate_args=validate_args)
+        low, high = (full_like(self.concentration0, end) for end in (0, 1))
+        first, last = (PowerTransform(a.reciprocal()) for a in (self.concentration0, self.concentration1))
+        transforms = [first, AffineTransform(loc=1.0, scale=-1.0), last]
+        super().__init__(Uniform(low, high, validate_args=validate_args), transforms, validate_args=validate_args)
 
     def _moment(self, n: int) -> Tensor:
         """Return B B(1 + n/a, b)."""
@@ -254,8 +233,7 @@ class Kumaraswamy(TransformedDistribution):
 
     def _mode(self) -> Tensor:
         a, b = self.concentration1, self.concentration0
-        log_mode = b.reciprocal() * (-b).log1p() - (-b * a).log1p()
-        return where((b < 1) | (a < 1), math.nan, log_mode).exp()
+        return where((b < 1) | (a < 1), math.nan, b.reciprocal() * (-b).log1p() - (-b * a).log1p()).exp()
 
     def _entropy(self) -> Tensor:
         a, b = self.concentration1, self.concentration0
@@ -282,8 +260,7 @@ class Pareto(TransformedDistribution):
     def __init__(self, scale: Number, alpha: Number, validate_args: bool | None = None) -> None:
         self.scale, self.alpha = broadcast_all(scale, alpha)
         base = Exponential(self.alpha, validate_args=validate_args)
-        transforms = [ExpTransform(), AffineTransform(loc=0, scale=self.scale)]
-        super().__init__(base, transforms, validate_args=validate_args)
+        super().__init__(base, [ExpTransform(), AffineTransform(loc=0, scale=self.scale)], validate_args=validate_args)
 
     @constraints.dependent_property(is_discrete=False, event_dim=0)
     def support(self) -> Any:

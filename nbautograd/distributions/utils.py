@@ -17,17 +17,13 @@ from nbautograd._engine.ops.reduction.softmax import softmax
 from nbautograd._engine.ops.shape.broadcasting import broadcast_tensors
 
 __all__ = [
-    "broadcast_all",
-    "clamp_probs",
-    "lazy_property",
-    "logits_to_probs",
-    "probs_to_logits",
-    "tril_matrix_to_vec",
+    "broadcast_all", "clamp_probs", "lazy_property", "logits_to_probs", "probs_to_logits", "tril_matrix_to_vec",
     "vec_to_tril_matrix",
-]
+]  # fmt: skip
 
 R = TypeVar("R")
 euler_constant: Final[float] = 0.57721566490153286060
+Number = Tensor | float
 _Number = (bool, int, float)
 
 

@@ -18,12 +18,9 @@ from nbautograd.distributions.utils import formula, tril_matrix_to_vec, vec_to_t
 from nbautograd.nn.functional import logsigmoid, softplus
 
 __all__ = [
-    "CorrCholeskyTransform",
-    "LowerCholeskyTransform",
-    "PositiveDefiniteTransform",
-    "SoftmaxTransform",
+    "CorrCholeskyTransform", "LowerCholeskyTransform", "PositiveDefiniteTransform", "SoftmaxTransform",
     "StickBreakingTransform",
-]
+]  # fmt: skip
 
 
 def _check_dimensions(shape: Any, least: int) -> None:
@@ -70,8 +67,7 @@ class StickBreakingTransform(_Plain):
     @staticmethod
     def _shift(x: Tensor) -> Tensor:
         """Return the logarithms of the numbers of remaining parts."""
-        n = x.shape[-1]
-        return arange(n, 0, -1, dtype=x.dtype, device=x.device).log()
+        return arange(x.shape[-1], 0, -1, dtype=x.dtype, device=x.device).log()
 
     def _call(self, x: Tensor) -> Tensor:
         shares = _inside_unit((x - self._shift(x)).sigmoid())
@@ -125,8 +121,7 @@ class CorrCholeskyTransform(Transform):
 
     def _log_abs_det(self, x: Tensor, y: Tensor) -> Tensor:
         left = tril_matrix_to_vec(1 - (y * y).cumsum(-1), diag=-2)  # without the first column, where it is 1
-        by_rows = 0.5 * left.log().sum(-1)
-        return by_rows - 2 * (x + softplus(-2 * x) - math.log(2.0)).sum(-1)
+        return 0.5 * left.log().sum(-1) - 2 * (x + softplus(-2 * x) - math.log(2.0)).sum(-1)
 
     def _forward_shape(self, shape: Any) -> Any:
         _check_dimensions(shape, 1)

@@ -223,10 +223,7 @@ def variants(name: str) -> list[dict[str, str]]:
 
 
 def _variant(name: str, page: dict[str, Any], variant: int) -> dict[str, int]:
-    """Return the numbers of a variant, by name.
-
-    :raises ValueError: there is no such variant.
-    """
+    """Return the numbers of a variant, by name; raise ValueError if there is no such variant."""
     rows: list[dict[str, int]] = page.get("variants", [{}])
     if not isinstance(variant, int) or not 0 <= variant < len(rows):
         raise ValueError(f"exercise {name!r}: there is no variant {variant!r}; variants are 0 to {len(rows) - 1}")
@@ -352,10 +349,7 @@ class Link:
 
 
 def _tell(lines: list[str], solved: bool) -> None:
-    """Print what a check says.
-
-    :raises AssertionError: an unsolved exercise is graded: graders look for an exception.
-    """
+    """Print what a check says; raise AssertionError for an unsolved exercise that is graded: graders look for it."""
     print("\n".join(lines))
     if not solved and os.environ.get("NBAUTOGRAD_GRADING"):
         raise AssertionError("\n".join(lines))
@@ -371,12 +365,11 @@ def _faults(check: Check, answers: tuple[Any, ...]) -> list[str]:
             return []
         return [faults] if isinstance(faults, str) else list(faults)
     except Exception as error:
-        walked = list(traceback.walk_tb(error.__traceback__))
-        own = [each for each in walked if is_users(each[0])]
+        own = [each for each in traceback.walk_tb(error.__traceback__) if is_users(each[0])]
         if own and _is_of(check, own[-1][0].f_code):
             return [_unusable(error)]
         line = traceback.StackSummary.extract(iter(own[-1:]))[0].line if own else ""
-        return [say("exercise_raised", kind=type(error).__name__, text=_first_line(error), line=line)]
+        return [say("exercise_raised", kind=type(error).__name__, text=str(error).split("\n")[0], line=line)]
 
 
 def _is_of(check: Check, code: CodeType) -> bool:
@@ -392,11 +385,7 @@ def _unusable(error: Exception) -> str:
         return say("exercise_none")
     if isinstance(error, AttributeError) and hasattr(Tensor, error.name or "") and not isinstance(value, Tensor):
         return say("exercise_no_tensor", kind=type(value).__name__, value=repr(value)[:60])
-    return say("exercise_unusable", kind=type(error).__name__, text=_first_line(error))
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).split("\n")[0]
+    return say("exercise_unusable", kind=type(error).__name__, text=str(error).split("\n")[0])
 
 
 def _read(answer: Any) -> Any:

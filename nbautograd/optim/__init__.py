@@ -4,10 +4,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from nbautograd._names import absent
+from nbautograd._names import lazy
 from nbautograd.optim import adam, lbfgs, matrices, sgd_family, sparse_adam
 from nbautograd.optim.adam import *
 from nbautograd.optim.lbfgs import *
@@ -25,10 +24,7 @@ __all__ += [name for family in FAMILIES for name in family.__all__]
 __all__.sort()
 
 
-def __getattr__(name: str) -> Any:
-    if name in ("lr_scheduler", "swa_utils"):  # imported at their first use
-        return import_module(f"nbautograd.optim.{name}")
-    return absent.fail("optim", name)
+__getattr__ = lazy.attributes(__name__, {"lr_scheduler": "lr_scheduler", "swa_utils": "swa_utils"})[0]
 
 
 def __dir__() -> list[str]:

@@ -20,7 +20,7 @@ class _Several(LRScheduler):
     _hidden = ("optimizer", "_schedulers")
     _schedulers: Sequence[LRScheduler]
 
-    def _check(self, schedulers: Sequence[Any], optimizer: Any) -> Optimizer:
+    def _check(self, schedulers: Sequence[Any], optimizer: Any) -> Any:
         name = type(self).__name__
         if not schedulers:
             raise ValueError(f"{name} expects at least one scheduler, but got no scheduler.")
@@ -38,8 +38,7 @@ class _Several(LRScheduler):
                     f"{name} expects all schedulers to belong to the same optimizer, but that of "
                     f"{type(scheduler).__name__} at index {index} is another."
                 )
-        result: Optimizer = optimizer
-        return result
+        return optimizer
 
     def state_dict(self) -> State:
         """Return the state to save in a checkpoint, including the states of the schedules."""

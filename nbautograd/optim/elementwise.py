@@ -27,20 +27,9 @@ from nbautograd.errors import kind_of
 from nbautograd.optim.optimizer import Group, Optimizer, Params
 
 __all__ = [
-    "Array",
-    "Elementwise",
-    "Rule",
-    "State",
-    "add_ratio",
-    "betas_of",
-    "check_ranges",
-    "count_step",
-    "decay_square",
-    "number",
-    "run_closure",
-    "toward",
-    "write",
-]
+    "Array", "Elementwise", "Rule", "State", "add_ratio", "betas_of", "check_ranges", "count_step", "decay_square",
+    "number", "run_closure", "toward", "write",
+]  # fmt: skip
 
 Array = np.ndarray[Any, Any]
 Rule = Callable[..., None]
@@ -102,8 +91,7 @@ def run_closure(closure: Callable[[], Any] | None) -> Any:
 
 def count_step(state: State, name: str = "step", factor: float | None = None) -> float:
     """Increment, or multiply, a counter of the state in place, and return its new value."""
-    t: Tensor = state[name]
-    a = t._shared_array()
+    a = state[name]._shared_array()
     if factor is None:
         a[()] = a.item() + 1  # ``a += 1`` takes ten times as long
     else:
@@ -205,8 +193,7 @@ class Elementwise(Optimizer):
 
     @staticmethod
     def _scalar(value: float) -> Tensor:
-        wide = dtypes.get_default_dtype() is dtypes.float64
-        return wrap(np.array(value, np.float64 if wide else np.float32))
+        return wrap(np.array(value, np.float64 if dtypes.get_default_dtype() is dtypes.float64 else np.float32))
 
     def _prepare(self, p: Tensor, slots: dict[str, float]) -> tuple[State, list[Tensor], bool]:
         if not slots and not self._numbers:

@@ -42,8 +42,7 @@ def _cubic_minimum(a: _Trial, b: _Trial, low: float, high: float) -> float:
         part = (right.slope + root - first) / (right.slope - left.slope + 2 * root)
     except (ZeroDivisionError, ValueError):  # the cubic has no minimum
         return (low + high) / 2
-    where = right.step - (right.step - left.step) * part
-    return min(max(where, low), high)
+    return min(max(right.step - (right.step - left.step) * part, low), high)
 
 
 def _search(at: Callable[[float], _Trial], start: _Trial, step: float, span: float, limit: int) -> tuple[_Trial, int]:
@@ -117,18 +116,9 @@ def _narrowed(
 
 
 def _strong_wolfe(
-    obj_func: Callable[..., Any],
-    x: Any,
-    t: float,
-    d: Tensor,
-    f: float,
-    g: Tensor,
-    gtd: Any,
-    c1: float = 1e-4,
-    c2: float = 0.9,
-    tolerance_change: float = 1e-9,
-    max_ls: int = 25,
-) -> tuple[float, Tensor, float, int]:
+    obj_func: Callable[..., Any], x: Any, t: float, d: Tensor, f: float, g: Tensor, gtd: Any, c1: float = 1e-4,
+    c2: float = 0.9, tolerance_change: float = 1e-9, max_ls: int = 25,
+) -> tuple[float, Tensor, float, int]:  # fmt: skip
     """Search a step along a direction, as other packages call it in PyTorch.
 
     :param obj_func: a function of ``x``, a step and the direction; it returns the loss and the gradient.
@@ -359,15 +349,10 @@ class _Curvature:
             return wrap(np.array(value, self.gradient.dtype))
 
         state.update(
-            d=wrap(self.direction),
-            t=self.step,
-            old_dirs=[wrap(a) for a in self.changes],
-            old_stps=[wrap(a) for a in self.moves],
-            ro=[scalar(value) for value in self.inverses],
-            H_diag=scalar(self.scale) if self.changes else 1,
-            prev_flat_grad=wrap(self.gradient),
-            prev_loss=self.loss,
-        )
+            d=wrap(self.direction), t=self.step, old_dirs=list(map(wrap, self.changes)),
+            old_stps=list(map(wrap, self.moves)), ro=list(map(scalar, self.inverses)),
+            H_diag=scalar(self.scale) if self.changes else 1, prev_flat_grad=wrap(self.gradient), prev_loss=self.loss,
+        )  # fmt: skip
 
 
 def _real(row: Array) -> Array:

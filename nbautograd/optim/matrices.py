@@ -47,7 +47,7 @@ class _Whole(Optimizer):
         raise NotImplementedError
 
 
-def _at_least(limits: list[tuple[str, Any, float]]) -> None:
+def _at_least(*limits: tuple[str, Any, float]) -> None:
     for name, value, limit in limits:
         if not value >= limit:
             raise ValueError(f"{name} should be >= {limit:g} but is: {value}")
@@ -88,23 +88,19 @@ class Adafactor(_Whole):
         if not beta2_decay <= 0:
             raise ValueError(f"beta2_decay should be <= 0 but is: {beta2_decay}")
         _at_least(
-            [
-                ("Learning rate", number(lr), 0),
-                ("epsilon1", 0 if eps[0] is None else eps[0], 0),
-                ("epsilon2", eps[1], 0),
-                ("Clipping threshold d", d, 1),
-                ("weight_decay", weight_decay, 0),
-            ]
+            ("Learning rate", number(lr), 0),
+            ("epsilon1", 0 if eps[0] is None else eps[0], 0),
+            ("epsilon2", eps[1], 0),
+            ("Clipping threshold d", d, 1),
+            ("weight_decay", weight_decay, 0),
         )
-        names = "lr beta2_decay eps d weight_decay foreach maximize"
-        super().__init__(params, options(locals(), names))
+        super().__init__(params, options(locals(), "lr beta2_decay eps d weight_decay foreach maximize"))
 
     def _update(self, p: Array, grad: Array, state: dict[str, Any], group: Group) -> None:
         if "step" not in state:
             state["step"] = Elementwise._scalar(0.0)
             if grad.ndim > 1:
-                for name, axis in (("row_var", -1), ("col_var", -2)):
-                    state[name] = wrap(np.zeros_like(grad.take([0], axis)))
+                state["row_var"], state["col_var"] = (wrap(np.zeros_like(grad.take([0], axis))) for axis in (-1, -2))
             else:
                 state["variance"] = wrap(np.zeros_like(grad))
         step, lr = count_step(state), number(group["lr"])
@@ -124,8 +120,7 @@ class Adafactor(_Whole):
 
         if g.ndim > 1:
             rows = learn("row_var", square.mean(-1, keepdims=True))
-            columns = learn("col_var", square.mean(-2, keepdims=True))
-            estimate = rows @ columns
+            estimate = rows @ learn("col_var", square.mean(-2, keepdims=True))
             estimate /= np.maximum(rows.mean(-2, keepdims=True), cut)
         else:
             estimate = learn("variance", square).copy()
@@ -165,7 +160,7 @@ class Muon(_Whole):
     ) -> None:
         if isinstance(lr, Tensor) and lr.numel() != 1:
             raise ValueError(f"Tensor lr must be 1-element, and this one has {lr.numel()}")
-        _at_least([("Learning rate", number(lr), 0), ("momentum", momentum, 0), ("weight decay", weight_decay, 0)])
+        _at_least(("Learning rate", number(lr), 0), ("momentum", momentum, 0), ("weight decay", weight_decay, 0))
         if adjust_lr_fn not in (None, "original", "match_rms_adamw"):
             raise ValueError(
                 f"Adjust learning rate function {adjust_lr_fn!r} is not supported: expected None, 'original' or "

@@ -55,8 +55,7 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
         watch = dispatch_mode.watcher
         if watch is None:
             return with_hooks(self, *args, **kwargs)
-        name = type(self).__name__
-        return watch(f"Optimizer.step#{name}.step", with_hooks, (self, *args), kwargs)
+        return watch(f"Optimizer.step#{type(self).__name__}.step", with_hooks, (self, *args), kwargs)
 
     def with_hooks(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
         if "_optimizer_step_pre_hooks" not in self.__dict__:  # a wrapper that did not call Optimizer.__init__

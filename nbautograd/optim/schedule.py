@@ -86,8 +86,7 @@ class LRScheduler:
         self._initial_step()
 
     def _initial_step(self) -> None:
-        self._step_count = 0
-        self._is_initial = True
+        self._step_count, self._is_initial = 0, True
         try:
             self.step()
         finally:

@@ -14,17 +14,9 @@ from nbautograd.optim.optimizer import Optimizer
 from nbautograd.optim.schedule import LRScheduler, Rate, State, check_optimizer, current
 
 __all__ = [
-    "ConstantLR",
-    "CosineAnnealingLR",
-    "CosineAnnealingWarmRestarts",
-    "ExponentialLR",
-    "LambdaLR",
-    "LinearLR",
-    "MultiStepLR",
-    "MultiplicativeLR",
-    "PolynomialLR",
-    "StepLR",
-]
+    "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "ExponentialLR", "LambdaLR", "LinearLR",
+    "MultiStepLR", "MultiplicativeLR", "PolynomialLR", "StepLR",
+]  # fmt: skip
 
 
 # -- multiples of the current learning rate ----------------------------------------------------------------------------

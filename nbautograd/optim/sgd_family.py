@@ -265,8 +265,7 @@ class Rprop(Elementwise):
     ) -> None:
         if not 0.0 < etas[0] < 1.0 < etas[1]:
             raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}; expected 0 < etas[0] < 1 < etas[1]")
-        names = "lr etas step_sizes foreach maximize differentiable capturable"
-        super().__init__(params, options(locals(), names))
+        super().__init__(params, options(locals(), "lr etas step_sizes foreach maximize differentiable capturable"))
 
     def _slots(self, group: Group) -> dict[str, float]:
         return {"prev": 0.0, "step_size": number(group["lr"])}

@@ -54,12 +54,8 @@ class SparseAdam(Elementwise):
             if not value > 0:
                 raise ValueError(f"Invalid {name}: {value}")
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "maximize": maximize})
-        sparse = [
-            [i, j]
-            for i, group in enumerate(self.param_groups)
-            for j, p in enumerate(group["params"])
-            if p.__class__ is SparseTensor
-        ]
+        rows = enumerate(group["params"] for group in self.param_groups)
+        sparse = [[i, j] for i, row in rows for j, p in enumerate(row) if p.__class__ is SparseTensor]
         if sparse:
             raise ValueError(f"Sparse params at indices {sparse}: SparseAdam requires dense parameter tensors")
 

@@ -15,14 +15,9 @@ from nbautograd.optim.schedule import LRScheduler, Rate, per_group
 from nbautograd.optim.schedules import half_wave
 
 __all__ = [
-    "SWALR",
-    "AveragedModel",
-    "get_ema_avg_fn",
-    "get_ema_multi_avg_fn",
-    "get_swa_avg_fn",
-    "get_swa_multi_avg_fn",
+    "SWALR", "AveragedModel", "get_ema_avg_fn", "get_ema_multi_avg_fn", "get_swa_avg_fn", "get_swa_multi_avg_fn",
     "update_bn",
-]
+]  # fmt: skip
 
 Average = Callable[[Tensor, Tensor, Any], Tensor]
 Averages = Callable[[list[Tensor], list[Tensor], Any], None]

@@ -10,14 +10,7 @@ import pickle
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from nbautograd._names import lazy
-from nbautograd.serialization.files import (
-    FileFormatError as FileFormatError,
-    MapLocation,
-    Path,
-    ProgramError,
-    is_safetensors_path,
-    open_to_write,
-)
+from nbautograd.serialization.files import FileFormatError, MapLocation, Path, ProgramError, open_to_write
 from nbautograd.serialization.pickler import folder_of, write_archive, write_stream
 
 if TYPE_CHECKING:
@@ -27,22 +20,12 @@ if TYPE_CHECKING:
         get_safe_globals as get_safe_globals,
         safe_globals as safe_globals,
     )
-    from nbautograd.serialization.safetensors import (
-        load_safetensors as load_safetensors,
-        save_safetensors as save_safetensors,
-    )
+    from nbautograd.serialization.safetensors import load_safetensors, save_safetensors
 
 __all__ = [
-    "FileFormatError",
-    "add_safe_globals",
-    "clear_safe_globals",
-    "get_safe_globals",
-    "load",
-    "load_safetensors",
-    "safe_globals",
-    "save",
-    "save_safetensors",
-]
+    "FileFormatError", "add_safe_globals", "clear_safe_globals", "get_safe_globals", "load", "load_safetensors",
+    "safe_globals", "save", "save_safetensors",
+]  # fmt: skip
 
 DEFAULT_PROTOCOL = 2
 MAP_LOCATION = MapLocation
@@ -80,7 +63,7 @@ def save(
     {'weight': tensor([1., 1.]), 'steps': 3}
     """
     _check_pickle_module("save", pickle_module)
-    if isinstance(f, (str, os.PathLike)) and is_safetensors_path(f):
+    if isinstance(f, (str, os.PathLike)) and os.fspath(f).endswith(".safetensors"):
         from nbautograd.serialization.safetensors import save_safetensors
 
         save_safetensors(obj, f)

@@ -17,30 +17,12 @@ from nbautograd._engine.core.storage import TypedStorage, UntypedStorage
 from nbautograd.errors import CudaUnavailableError, DeviceError, NbautogradError
 
 __all__ = [
-    "ALIGNMENT",
-    "EXTRA_HEADER_BYTES",
-    "LENGTH",
-    "LOCAL_HEADER_BYTES",
-    "MAGIC_NUMBER",
-    "PROTOCOL_VERSION",
-    "FileFormatError",
-    "MapLocation",
-    "Path",
-    "ProgramError",
-    "UnsafeFileError",
-    "brief",
-    "call_program",
-    "device_by_name",
-    "hashable",
-    "is_safetensors_path",
-    "open_to_read",
-    "open_to_write",
+    "LENGTH", "LOCAL_HEADER_BYTES", "MAGIC_NUMBER", "PROTOCOL_VERSION", "FileFormatError", "MapLocation", "Path",
+    "ProgramError", "UnsafeFileError", "call_program", "device_by_name", "hashable", "open_to_read", "open_to_write",
     "to_location",
-]
+]  # fmt: skip
 
-ALIGNMENT = 64
-"""Alignment in bytes of each member of an archive, so that it can be mapped into memory unchanged."""
-LOCAL_HEADER_BYTES, EXTRA_HEADER_BYTES = 30, 4
+LOCAL_HEADER_BYTES = 30
 MAGIC_NUMBER = 0x1950A86A20F9469CFC6C
 PROTOCOL_VERSION = 1001
 LENGTH = struct.Struct("<q")
@@ -118,11 +100,6 @@ def open_to_read(f: Any) -> Iterator[BinaryIO]:
         raise TypeError(f"expected a path or an object with a method 'read', got {type(f).__name__}")
 
 
-def brief(error: Exception) -> str:
-    """Return the beginning of an error message, which might quote the whole file."""
-    return f"{error!s:.200}"
-
-
 def to_location(memory: Any, saved: str, target: MapLocation) -> Any:
     """Return a piece of memory on the CPU, an array of bytes, moved to the device of ``map_location``.
 
@@ -187,8 +164,3 @@ def hashable(value: Any) -> Any:
         if isinstance(item, tuple):
             waiting += item
     return value
-
-
-def is_safetensors_path(path: Path) -> bool:
-    """Return whether a path ends in ``.safetensors``."""
-    return os.fspath(path).endswith(".safetensors")

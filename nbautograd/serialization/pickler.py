@@ -23,14 +23,7 @@ from nbautograd._engine.core.return_types import Results
 from nbautograd._engine.core.sparse import SparseTensor
 from nbautograd._engine.core.storage import STORAGE_TYPES, TypedStorage, UntypedStorage
 from nbautograd._engine.core.tensor import Tensor, wrap
-from nbautograd.serialization.files import (
-    ALIGNMENT,
-    EXTRA_HEADER_BYTES,
-    LENGTH,
-    LOCAL_HEADER_BYTES,
-    MAGIC_NUMBER,
-    PROTOCOL_VERSION,
-)
+from nbautograd.serialization.files import LENGTH, LOCAL_HEADER_BYTES, MAGIC_NUMBER, PROTOCOL_VERSION
 from nbautograd.serialization.names import pytorch_name
 
 __all__ = ["TENSOR_FLAGS", "Pickler", "folder_of", "write_archive", "write_stream"]
@@ -204,8 +197,7 @@ class Pickler(_PurePythonPickler):  # type: ignore[misc]
         if place % dtype.itemsize:  # PyTorch counts in elements
             a = a.copy()
             memory, place = self._memory(a, dtype), 0
-        hooks: OrderedDict[Any, Any] = OrderedDict()
-        where = place // dtype.itemsize, tuple(a.shape), strides.strides_of(a), requires_grad, hooks
+        where: Any = place // dtype.itemsize, tuple(a.shape), strides.strides_of(a), requires_grad, OrderedDict()
         if memory.dtype is not dtype or dtype.name not in STORAGE_CLASSES:
             return REBUILD_TENSOR_OF_DTYPE, (self._reference(memory, None), *where, dtype)
         return REBUILD_TENSOR, (self._reference(memory, dtype), *where)
@@ -242,7 +234,9 @@ def _parts_of(tensor: SparseTensor) -> tuple[Any, ...]:
 
 PADDING = b"FB"
 """The kind of the extra field that fills the space before a member."""
-ZIP64_EXTRA_BYTES = 20
+ALIGNMENT = 64
+"""Alignment in bytes of each member of an archive, so that it can be mapped into memory unchanged."""
+EXTRA_HEADER_BYTES, ZIP64_EXTRA_BYTES = 4, 20
 
 
 def folder_of(f: Any) -> str:
@@ -291,8 +285,7 @@ def write_stream(obj: Any, file: BinaryIO, protocol: int) -> None:
     system = {"protocol_version": PROTOCOL_VERSION, "little_endian": sys.byteorder == "little", "type_sizes": sizes}
     for value in (MAGIC_NUMBER, PROTOCOL_VERSION, system):
         _dump(value, file, protocol)
-    pickler = _dump(obj, file, protocol)
-    memory = sorted(pickler.memory.values(), key=lambda each: each.key)
+    memory = sorted(_dump(obj, file, protocol).memory.values(), key=lambda each: each.key)
     _dump([each.key for each in memory], file, protocol)
     for each in memory:
         file.write(LENGTH.pack(each.data.size // each.width))

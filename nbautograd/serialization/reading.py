@@ -23,7 +23,6 @@ from nbautograd.serialization.files import (
     FileFormatError,
     MapLocation,
     UnsafeFileError,
-    brief,
     open_to_read,
     to_location,
 )
@@ -47,7 +46,7 @@ def read(f: Any, map_location: MapLocation, mmap: bool, options: dict[str, Any])
                     return read_archive(archive, map_location, map_file(f, False, size) if mmap else None, **options)
             except (zipfile.BadZipFile, struct.error, EOFError, NotImplementedError, OverflowError) as error:
                 raise FileFormatError(
-                    f"load(): the file is damaged or incomplete, as a zip archive: {brief(error)}"
+                    f"load(): the file is damaged or incomplete, as a zip archive: {error!s:.200}"
                 ) from error
         if mmap:
             raise RuntimeError(
@@ -78,7 +77,7 @@ def open_archive(file: BinaryIO) -> zipfile.ZipFile:
     try:
         archive = zipfile.ZipFile(file)
     except ValueError as error:  # the zip directory has invalid offsets or names
-        raise FileFormatError(f"load(): the directory of the archive is damaged: {brief(error)}") from error
+        raise FileFormatError(f"load(): the directory of the archive is damaged: {error!s:.200}") from error
     if sum(info.file_size for info in archive.infolist()) > file.seek(0, os.SEEK_END):
         raise FileFormatError("load(): the file is damaged: its contents exceed its size")
     return archive
@@ -132,7 +131,7 @@ def _read(archive: zipfile.ZipFile, name: str) -> bytearray:
         with archive.open(info) as member:
             data = bytearray(member.read())
     except ValueError as error:
-        raise FileFormatError(f"load(): the file is damaged: {name:.80} cannot be read: {brief(error)}") from error
+        raise FileFormatError(f"load(): the file is damaged: {name:.80} cannot be read: {error!s:.200}") from error
     if len(data) != info.file_size:
         raise FileFormatError(f"load(): the file is incomplete: {name} has {len(data)} of {info.file_size} bytes")
     return data
@@ -175,8 +174,7 @@ def read_stream(file: BinaryIO, map_location: MapLocation, **options: Any) -> An
     def machine() -> _Machine:
         return _Machine(memory, False, **options)
 
-    magic = machine().read(_next_pickle(file))
-    if magic != MAGIC_NUMBER:
+    if machine().read(_next_pickle(file)) != MAGIC_NUMBER:
         raise UnsafeFileError("load(): Invalid magic number; corrupt file? It is a pickle, but not from torch.save")
     version = machine().read(_next_pickle(file))
     if version != PROTOCOL_VERSION:

@@ -41,9 +41,7 @@ class StorageType:
 
 
 MAX_COPY_RATIO = 16
-"""The memory of tensors that are copies (a conjugate view, or swapped bytes), as a multiple of the file's
-memory.
-"""
+"""The memory of tensors that are copies (conjugate views, or swapped bytes), as a multiple of the file's memory."""
 
 
 # -- tensors -----------------------------------------------------------------------------------------------------------
@@ -56,16 +54,9 @@ def _integers(values: Any) -> tuple[int, ...]:
 
 
 def _tensor(
-    machine: Any,
-    storage: Any,
-    offset: Any,
-    size: Any,
-    stride: Any,
-    requires_grad: Any = False,
-    hooks: Any = None,
-    metadata: Any = None,
-    dtype: dtypes.dtype | None = None,
-) -> Tensor:
+    machine: Any, storage: Any, offset: Any, size: Any, stride: Any, requires_grad: Any = False, hooks: Any = None,
+    metadata: Any = None, dtype: dtypes.dtype | None = None,
+) -> Tensor:  # fmt: skip
     """Return a tensor in a piece of memory."""
     if not isinstance(storage, TypedStorage):
         raise ValueError("a tensor has no memory")
@@ -73,8 +64,7 @@ def _tensor(
     shape, steps, (first,) = _integers(size), _integers(stride), _integers((offset,))
     if len(shape) != len(steps) or hooks or metadata and set(metadata) - {"conj", "neg"}:
         raise UnsafeFileError("load(): the file holds a tensor with hooks, or of an unknown kind")
-    memory = storage.array(np.dtype(np.uint8))
-    array = tensor_in(memory, dtype.numpy, shape, steps, first)
+    array = tensor_in(storage.array(np.dtype(np.uint8)), dtype.numpy, shape, steps, first)
     swapped = machine.big != (np.little_endian is False) and dtype.itemsize > 1
     if swapped or metadata:
         _count_copy(machine, array.nbytes)
@@ -133,16 +123,9 @@ def _leaf(tensor: Tensor, requires_grad: Any) -> Tensor:
 
 
 def _tensor_of_dtype(
-    machine: Any,
-    storage: Any,
-    offset: Any,
-    size: Any,
-    stride: Any,
-    requires_grad: Any,
-    hooks: Any,
-    dtype: Any,
+    machine: Any, storage: Any, offset: Any, size: Any, stride: Any, requires_grad: Any, hooks: Any, dtype: Any,
     metadata: Any = None,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """Return a tensor of a dtype that differs from that of its memory."""
     if not isinstance(dtype, dtypes.dtype):
         raise ValueError("a tensor has no dtype")

@@ -13,15 +13,7 @@ import numpy as np
 from nbautograd._engine.arrays import backend, dtypes, raw_memory
 from nbautograd._engine.arrays.device import device
 from nbautograd._engine.core.tensor import Tensor, wrap
-from nbautograd.serialization.files import (
-    FileFormatError,
-    MapLocation,
-    Path,
-    brief,
-    open_to_read,
-    open_to_write,
-    to_location,
-)
+from nbautograd.serialization.files import FileFormatError, MapLocation, Path, open_to_read, open_to_write, to_location
 
 __all__ = ["load_safetensors", "save_safetensors"]
 
@@ -56,12 +48,9 @@ def save_safetensors(
         if t.dtype.name not in _SAFE_NAMES:
             raise ValueError(f"save_safetensors(): the format has no dtype {t.dtype!r}, which {name!r} has")
         block = np.ascontiguousarray(backend.fetch(t._a))
-        header[name] = {
-            "dtype": _SAFE_NAMES[t.dtype.name],
-            "shape": list(t.shape),
-            "data_offsets": [position, position + block.nbytes],
-        }
-        position += block.nbytes
+        end = position + block.nbytes
+        header[name] = {"dtype": _SAFE_NAMES[t.dtype.name], "shape": list(t.shape), "data_offsets": [position, end]}
+        position = end
         blocks.append(raw_memory.span(block)[0])
     text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
     text += b" " * (-len(text) % 8)
@@ -91,21 +80,10 @@ def load_safetensors(f: Path | BinaryIO, device: device | str = "cpu") -> dict[s
 
 
 _SAFE_NAMES = {
-    "bool": "BOOL",
-    "uint8": "U8",
-    "int8": "I8",
-    "int16": "I16",
-    "int32": "I32",
-    "int64": "I64",
-    "uint16": "U16",
-    "uint32": "U32",
-    "uint64": "U64",
-    "float16": "F16",
-    "bfloat16": "BF16",
-    "float32": "F32",
-    "float64": "F64",
+    "bool": "BOOL", "uint8": "U8", "int8": "I8", "int16": "I16", "int32": "I32", "int64": "I64", "uint16": "U16",
+    "uint32": "U32", "uint64": "U64", "float16": "F16", "bfloat16": "BF16", "float32": "F32", "float64": "F64",
     "complex64": "C64",
-}
+}  # fmt: skip
 MAX_DIMENSIONS = 64  # NumPy's limit
 MAX_HEADER_BYTES = 100_000_000  # as in the format's own library
 
@@ -146,7 +124,7 @@ def read_safetensors(file: BinaryIO, map_location: MapLocation = None) -> dict[s
         if 8 + length + position != len(data):
             raise ValueError(f"it has {len(data)} bytes instead of {8 + length + position}")
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError, struct.error) as error:
-        raise FileFormatError(f"this is not a safetensors file, or a damaged one: {brief(error)}") from error
+        raise FileFormatError(f"this is not a safetensors file, or a damaged one: {error!s:.200}") from error
     start = 8 + length
     values = {}
     for name, (shape, kind, begin) in tensors.items():

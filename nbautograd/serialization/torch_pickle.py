@@ -25,9 +25,7 @@ from nbautograd.serialization.rebuild import NAMES, Function, StorageType, set_n
 __all__: list[str] = []
 
 Memory = Callable[[str, int, str], Any]
-"""Returns the bytes of a piece of memory as an array on its new device, given its key, the minimum number of bytes, and
-the name of its saved device.
-"""
+"""Returns a piece of memory, as an array of bytes on its new device, by its key, least length and saved device."""
 
 CONSTANTS = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False}
 EMPTY: dict[str, Callable[[], Any]] = {"EMPTY_LIST": list, "EMPTY_DICT": dict, "EMPTY_TUPLE": tuple, "EMPTY_SET": set}
@@ -74,11 +72,7 @@ class _Machine:
         self.late: list[Callable[[], None]] = []  # to call when the memory has its values
 
     def read(self, data: bytes) -> Any:
-        """Return the object that a pickle describes.
-
-        :raises UnsafeFileError: the pickle names a class or function that is not allowed.
-        :raises FileFormatError: the pickle is damaged.
-        """
+        """Return the object that a pickle describes; raise if it is damaged, or names what is not allowed."""
         try:
             result = self.run(data)
         except (ValueError, TypeError, IndexError, KeyError, AttributeError, OverflowError, RecursionError) as error:
@@ -141,11 +135,9 @@ class _Machine:
             raise ValueError("the stack is empty")
         self.stack[-count:] = [tuple(self.stack[-count:])]
 
-    do_tuple1, do_tuple2, do_tuple3 = (
-        partialmethod(_tuple_of, 1),
-        partialmethod(_tuple_of, 2),
-        partialmethod(_tuple_of, 3),
-    )
+    do_tuple1 = partialmethod(_tuple_of, 1)
+    do_tuple2 = partialmethod(_tuple_of, 2)
+    do_tuple3 = partialmethod(_tuple_of, 3)
 
     def do_frozenset(self, _: Any) -> None:
         self.stack.append(frozenset(map(hashable, self.marked())))

@@ -10,34 +10,18 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from nbautograd._engine.arrays.dtypes import (
-    bfloat16,
-    complex64,
-    complex128,
-    float16,
-    float32,
-    float64,
-    int64,
-    promote_types,
-    uint16,
-    uint32,
-    uint64,
-)
+from nbautograd._engine.arrays.dtypes import int64, promote_types
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.creation.from_data import as_tensor, tensor
 from nbautograd._engine.ops.elementwise.comparison import isclose
 from nbautograd.errors import warn
 
 TOLERANCES = {
-    float16: (1e-3, 1e-5),
-    bfloat16: (1.6e-2, 1e-5),
-    float32: (1.3e-6, 1e-5),
-    float64: (1e-7, 1e-7),
-    complex64: (1.3e-6, 1e-5),
-    complex128: (1e-7, 1e-7),
-}
+    "float16": (1e-3, 1e-5), "bfloat16": (1.6e-2, 1e-5), "float32": (1.3e-6, 1e-5), "float64": (1e-7, 1e-7),
+    "complex64": (1.3e-6, 1e-5), "complex128": (1e-7, 1e-7),
+}  # fmt: skip
 """The default ``rtol`` and ``atol`` by dtype; all other dtypes must be equal."""
-FORMER_TOLERANCES = {float16: (1e-3, 1e-3), float32: (1e-4, 1e-5), float64: (1e-5, 1e-8)}
+FORMER_TOLERANCES = {"float16": (1e-3, 1e-3), "float32": (1e-4, 1e-5), "float64": (1e-5, 1e-8)}
 """The tolerances of ``assert_allclose``."""
 NUMBERS = (int, float, complex, np.number)
 BOOLEANS = (bool, np.bool_)
@@ -182,10 +166,7 @@ def _compare_keys(actual: Mapping[Any, Any], expected: Mapping[Any, Any], path: 
 
 
 def _tensors(actual: Any, expected: Any, path: Path, options: Options) -> tuple[Tensor, Tensor]:
-    """Convert two objects to tensors.
-
-    :raises _MismatchError: the classes are not related, or ``as_tensor`` does not support an object.
-    """
+    """Convert two objects to tensors; raise if their classes are not related, or ``as_tensor`` does not know one."""
     related = isinstance(actual, type(expected)) or isinstance(expected, type(actual))
     if related and (options.allow_subclasses or type(actual) is type(expected)):
         try:
@@ -217,8 +198,7 @@ def _compare_numbers(actual: Any, expected: Any, path: Path, options: Options) -
     kinds = type(actual), type(expected)
     if options.check_dtype and kinds[0] is not kinds[1]:
         raise _MismatchError(AssertionError, f"The (d)types do not match: {kinds[0]} != {kinds[1]}.", path)
-    dtypes = {float: float64, complex: complex128}
-    rtol, atol = _tolerances(options, *(dtypes.get(kind) for kind in kinds))
+    rtol, atol = _tolerances(options, *({float: "float64", complex: "complex128"}.get(kind) for kind in kinds))
     if actual == expected or options.equal_nan and cmath.isnan(actual) and cmath.isnan(expected):
         return
     difference = abs(actual - expected)
@@ -228,7 +208,7 @@ def _compare_numbers(actual: Any, expected: Any, path: Path, options: Options) -
 
 def _compare_tensors(actual: Tensor, expected: Tensor, path: Path, options: Options) -> None:
     _compare_attributes(actual, expected, path, options)
-    rtol, atol = _tolerances(options, actual.dtype, expected.dtype)
+    rtol, atol = _tolerances(options, actual.dtype.name, expected.dtype.name)
     actual, expected = _alike(actual, expected)
     matches = isclose(actual, expected, rtol=rtol, atol=atol, equal_nan=options.equal_nan)
     if matches.all():
@@ -254,14 +234,14 @@ def _compare_attributes(actual: Tensor, expected: Tensor, path: Path, options: O
             raise _MismatchError(AssertionError, text, path)
 
 
-def _tolerances(options: Options, *dtypes: Any) -> tuple[float, float]:
+def _tolerances(options: Options, *dtypes: str | None) -> tuple[float, float]:
     """Return the given tolerances, or the larger ones of the dtypes' tolerances."""
     if options.rtol is not None and options.atol is not None:
         return _plain(options.rtol), _plain(options.atol)
     return _larger(TOLERANCES, dtypes)
 
 
-def _larger(table: Mapping[Any, tuple[float, float]], dtypes: Iterable[Any]) -> tuple[float, float]:
+def _larger(table: Mapping[Any, tuple[float, float]], dtypes: Iterable[str | None]) -> tuple[float, float]:
     rtols, atols = zip(*(table.get(dtype, (0.0, 0.0)) for dtype in dtypes), strict=True)
     return max(rtols), max(atols)
 
@@ -277,7 +257,7 @@ def _alike(actual: Tensor, expected: Tensor) -> tuple[Tensor, Tensor]:
     if actual.device != expected.device:
         actual, expected = actual.cpu(), expected.cpu()
     if actual.dtype != expected.dtype:  # an unsigned integer and another dtype have no promoted dtype
-        dtypes = (int64 if t.dtype in (uint16, uint32, uint64) else t.dtype for t in (actual, expected))
+        dtypes = (int64 if t.dtype.name in ("uint16", "uint32", "uint64") else t.dtype for t in (actual, expected))
         common = promote_types(*dtypes)
         actual, expected = actual.to(common), expected.to(common)
     return actual, expected
@@ -359,5 +339,5 @@ def assert_allclose(
     if not isinstance(expected, Tensor):
         expected = tensor(expected, dtype=actual.dtype)
     if rtol is None and atol is None:
-        rtol, atol = _larger(FORMER_TOLERANCES, (actual.dtype, expected.dtype))
+        rtol, atol = _larger(FORMER_TOLERANCES, (actual.dtype.name, expected.dtype.name))
     assert_close(actual, expected, rtol=rtol, atol=atol, equal_nan=equal_nan, check_dtype=False, msg=msg or None)

@@ -57,9 +57,7 @@ def make_tensor(
             f"but got {noncontiguous=} and {memory_format=}"
         )
     if requires_grad and whole:
-        raise ValueError(
-            f"`requires_grad=True` is not supported for boolean and integral dtypes, but got {dtype=}"
-        )  # fmt: skip
+        raise ValueError(f"`requires_grad=True` is not supported for boolean and integral dtypes, but got {dtype=}")
     noncontiguous = noncontiguous and math.prod(sizes) > 1
     drawn = (*sizes[:-1], 2 * sizes[-1]) if noncontiguous else sizes
     lower, upper = _limits(dtype, low, high)

@@ -22,19 +22,9 @@ if TYPE_CHECKING:
     from nbautograd.utils._objects import set_module, swap_tensors
 
 __all__ = [
-    "allocator",
-    "benchmark",
-    "checkpoint",
-    "collect_env",
-    "data",
-    "deterministic",
-    "dlpack",
-    "hooks",
-    "model_zoo",
-    "set_module",
-    "swap_tensors",
-    "weak",
-]
+    "allocator", "benchmark", "checkpoint", "collect_env", "data", "deterministic", "dlpack", "hooks", "model_zoo",
+    "set_module", "swap_tensors", "weak",
+]  # fmt: skip
 
 LATE = {name: name for name in [*__all__, "_contextlib", "_pytree", "cpp_extension", "tensorboard"]}
 LATE.update(set_module="_objects", swap_tensors="_objects")

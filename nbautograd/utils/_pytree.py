@@ -40,49 +40,14 @@ from nbautograd.utils._treespec import (
 )
 
 __all__ = [
-    "ConstantNode",
-    "GetAttrKey",
-    "MappingKey",
-    "NodeDef",
-    "PyTree",
-    "SequenceKey",
-    "TreeSpec",
-    "arg_tree_leaves",
-    "is_constant_class",
-    "is_namedtuple",
-    "is_namedtuple_class",
-    "is_namedtuple_instance",
-    "is_structseq",
-    "key_get",
-    "keystr",
-    "map_only",
-    "register_constant",
-    "register_dataclass",
-    "register_pytree_node",
-    "tree_all",
-    "tree_all_only",
-    "tree_any",
-    "tree_any_only",
-    "tree_flatten",
-    "tree_flatten_with_path",
-    "tree_is_leaf",
-    "tree_iter",
-    "tree_leaves",
-    "tree_leaves_with_path",
-    "tree_map",
-    "tree_map_",
-    "tree_map_only",
-    "tree_map_only_",
-    "tree_map_with_path",
-    "tree_structure",
-    "tree_unflatten",
-    "treespec_dict",
-    "treespec_dumps",
-    "treespec_leaf",
-    "treespec_loads",
-    "treespec_pprint",
-    "treespec_tuple",
-]
+    "ConstantNode", "GetAttrKey", "MappingKey", "NodeDef", "PyTree", "SequenceKey", "TreeSpec", "arg_tree_leaves",
+    "is_constant_class", "is_namedtuple", "is_namedtuple_class", "is_namedtuple_instance", "is_structseq", "key_get",
+    "keystr", "map_only", "register_constant", "register_dataclass", "register_pytree_node", "tree_all",
+    "tree_all_only", "tree_any", "tree_any_only", "tree_flatten", "tree_flatten_with_path", "tree_is_leaf", "tree_iter",
+    "tree_leaves", "tree_leaves_with_path", "tree_map", "tree_map_", "tree_map_only", "tree_map_only_",
+    "tree_map_with_path", "tree_structure", "tree_unflatten", "treespec_dict", "treespec_dumps", "treespec_leaf",
+    "treespec_loads", "treespec_pprint", "treespec_tuple",
+]  # fmt: skip
 
 PyTree = Any
 Kinds = Any  # a class, a tuple of classes, or a predicate
@@ -306,21 +271,16 @@ def register_pytree_node(
     if cls in SUPPORTED_NODES:
         raise ValueError(f"{cls} is already registered as pytree node.")
     if (to_dumpable_context is None) != (from_dumpable_context is None):
-        raise ValueError(
-            f"Both to_dumpable_context and from_dumpable_context for {cls} must be None or registered."
-        )  # fmt: skip
+        raise ValueError(f"Both to_dumpable_context and from_dumpable_context for {cls} must be None or registered.")
     SUPPORTED_NODES[cls] = NodeDef(cls, flatten_fn, unflatten_fn, flatten_with_keys_fn)
     written_as[cls] = Written(serialized_type_name, to_dumpable_context, from_dumpable_context)
 
 
 def _register_pytree_node(
-    cls: type,
-    flatten_fn: Callable[[Any], tuple[Iterable[Any], Any]],
-    unflatten_fn: Callable[[Iterable[Any], Any], Any],
-    to_str_fn: Any = None,
-    maybe_from_str_fn: Any = None,
+    cls: type, flatten_fn: Callable[[Any], tuple[Iterable[Any], Any]],
+    unflatten_fn: Callable[[Iterable[Any], Any], Any], to_str_fn: Any = None, maybe_from_str_fn: Any = None,
     **options: Any,
-) -> None:
+) -> None:  # fmt: skip
     """Call ``register_pytree_node``, replacing an earlier registration; deprecated name."""
     warn(
         "`torch.utils._pytree._register_pytree_node` is deprecated. "

@@ -12,15 +12,9 @@ from nbautograd._engine.arrays.size import Size
 from nbautograd._engine.core.pytree import LEAF, TreeSpec
 
 __all__ = [
-    "Written",
-    "treespec_dict",
-    "treespec_dumps",
-    "treespec_leaf",
-    "treespec_loads",
-    "treespec_pprint",
-    "treespec_tuple",
-    "written_as",
-]
+    "Written", "treespec_dict", "treespec_dumps", "treespec_leaf", "treespec_loads", "treespec_pprint",
+    "treespec_tuple", "written_as",
+]  # fmt: skip
 
 PROTOCOL = 1
 """The format number that ``treespec_dumps`` writes."""

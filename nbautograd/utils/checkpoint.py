@@ -18,18 +18,12 @@ from nbautograd.autograd.backward import backward
 from nbautograd.autograd.function import Function
 from nbautograd.autograd.saved_tensors import saved_tensors_hooks
 from nbautograd.errors import AutogradError, warn
+from nbautograd.random import fork_rng
 
 __all__ = [
-    "CheckpointError",
-    "check_backward_validity",
-    "checkpoint",
-    "checkpoint_sequential",
-    "detach_variable",
-    "get_device_states",
-    "noop_context_fn",
-    "set_checkpoint_early_stop",
-    "set_device_states",
-]
+    "CheckpointError", "check_backward_validity", "checkpoint", "checkpoint_sequential", "detach_variable",
+    "get_device_states", "noop_context_fn", "set_checkpoint_early_stop", "set_device_states",
+]  # fmt: skip
 
 Contexts = Callable[[], tuple[AbstractContextManager[Any], AbstractContextManager[Any]]]
 
@@ -51,9 +45,7 @@ def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
     :raises RuntimeError: the arguments are not a tuple.
     """
     if not isinstance(inputs, tuple):
-        raise RuntimeError(
-            f"Only tuple of tensors is supported. Got Unsupported input type: {type(inputs).__name__}"
-        )  # fmt: skip
+        raise RuntimeError(f"Only tuple of tensors is supported. Got Unsupported input type: {type(inputs).__name__}")
     return tuple(x.detach().requires_grad_(x.requires_grad) if isinstance(x, Tensor) else x for x in inputs)
 
 
@@ -196,15 +188,10 @@ def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
 @contextmanager
 def _random_state(state: Any) -> Iterator[None]:
     """Fork the random generator: use this state inside, then restore the previous one; do nothing for None."""
-    if state is None:
+    with fork_rng(enabled=state is not None):
+        if state is not None:
+            default_generator.set_state(state)
         yield
-        return
-    before = default_generator.get_state()
-    default_generator.set_state(state)
-    try:
-        yield
-    finally:
-        default_generator.set_state(before)
 
 
 class CheckpointFunction(Function):

@@ -161,8 +161,7 @@ class _Events:
     ) -> None:
         for tag, number in tag_scalar_dict.items():
             folder = os.path.join(self.log_dir, f"{main_tag.replace('/', '_')}_{tag}")
-            value = {"tag": main_tag, "simple_value": float(np.squeeze(number))}
-            self._value(value, global_step, walltime, folder)
+            self._value({"tag": main_tag, "simple_value": float(np.squeeze(number))}, global_step, walltime, folder)
 
     def add_histogram(
         self, tag: str, values: Any, global_step: Any = None, bins: Any = "tensorflow", walltime: Any = None, **_: Any

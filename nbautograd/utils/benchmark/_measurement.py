@@ -14,14 +14,8 @@ import numpy as np
 from nbautograd._engine.arrays.thread_pool import get_num_threads, set_num_threads
 
 __all__ = [
-    "Measurement",
-    "TaskSpec",
-    "ordered_unique",
-    "select_unit",
-    "set_torch_threads",
-    "trim_sigfig",
-    "unit_to_english",
-]
+    "Measurement", "TaskSpec", "ordered_unique", "select_unit", "set_torch_threads", "trim_sigfig", "unit_to_english",
+]  # fmt: skip
 
 MAX_FIGURES = 4  # that are significant
 RESOLUTION_SECONDS = 25e-9  # of all times

@@ -97,7 +97,7 @@ class Timer:
                 f"global_setup is C++ only, got `{global_setup}`. Most likely this code can simply be moved to `setup`."
             )
         names = {"torch": sys.modules[__name__.partition(".")[0]], **(globals or {})}
-        stmt, setup = _straight(stmt), _straight(setup)
+        stmt, setup = (textwrap.dedent(code).removeprefix("\n").rstrip() for code in (stmt, setup))
         self._timer = timeit.Timer(stmt, setup, timer, names)
         self._task_spec = TaskSpec(stmt, setup, "", label, sub_label, description, env, num_threads)
 
@@ -145,13 +145,9 @@ class Timer:
         return self._measure(0.05, callback, min_run_time, is_steady, max_run_time)
 
     def _measure(
-        self,
-        block: float,
-        callback: Callable[[int, float], Any] | None,
-        least: float,
-        suffices: Callable[[Measurement], bool],
-        most: float | None = None,
-    ) -> Measurement:
+        self, block: float, callback: Callable[[int, float], Any] | None, least: float,
+        suffices: Callable[[Measurement], bool], most: float | None = None,
+    ) -> Measurement:  # fmt: skip
         """Measure until ``suffices`` is true, for at least ``least`` and not much more than ``most`` seconds."""
         with set_torch_threads(self._task_spec.num_threads):
             number = self._block_size(block)
@@ -190,8 +186,3 @@ class Timer:
         :raises NotImplementedError: always.
         """
         raise NotImplementedError("nbautograd does not count instructions with Valgrind: use `Timer.blocked_autorange`")
-
-
-def _straight(code: str) -> str:
-    """Return code without common indentation and surrounding empty lines."""
-    return textwrap.dedent(code).removeprefix("\n").rstrip()

@@ -56,13 +56,9 @@ def _check_workers(num_workers: int, timeout: float, prefetch_factor: int | None
 
 
 def _check_sampling(
-    iterable: bool,
-    batch_size: int | None,
-    shuffle: bool | None,
-    sampler: Iterable[Any] | None,
-    batch_sampler: Iterable[Any] | None,
-    drop_last: bool,
-) -> None:
+    iterable: bool, batch_size: int | None, shuffle: bool | None, sampler: Iterable[Any] | None,
+    batch_sampler: Iterable[Any] | None, drop_last: bool,
+) -> None:  # fmt: skip
     """Raise ValueError for options of samplers and batches that exclude each other."""
     if iterable:
         for name, value in (("shuffle", shuffle or None), ("sampler", sampler), ("batch_sampler", batch_sampler)):
@@ -247,16 +243,11 @@ class _Batches:
         self.loader._iterator = None
         self.indices = iter(loader._index_sampler)
         self.fetched = 0
+        seed = draw_seed(loader.generator)  # also drawn without workers, for equal random numbers
         self.job = Job(
-            loader.dataset,
-            loader._iterable,
-            loader.batch_sampler is not None,
-            loader.collate_fn,
-            loader.drop_last,
-            draw_seed(loader.generator),  # also drawn without workers, for equal random numbers
-            loader.num_workers,
-            loader.worker_init_fn,
-        )
+            loader.dataset, loader._iterable, loader.batch_sampler is not None, loader.collate_fn, loader.drop_last,
+            seed, loader.num_workers, loader.worker_init_fn,
+        )  # fmt: skip
 
     def __iter__(self) -> Iterator[Any]:
         return self
@@ -296,10 +287,9 @@ class _Here(_Batches):
 
 
 class _Workers(_Batches):
-    """Batches fetched by processes.
+    """Batches fetched by processes, which get tasks in turn, so that their order does not depend on their speed.
 
-    Workers get tasks in turn, so that the order of batches does not depend on their speed. A task goes through a queue,
-    whose thread waits for a busy worker; an answer goes through the worker's own pipe.
+    A task goes through a queue, whose thread waits for a busy worker; an answer goes through the worker's own pipe.
     """
 
     closed = False
@@ -325,13 +315,11 @@ class _Workers(_Batches):
         """Start from the beginning, with the same workers; answers to earlier tasks belong to another epoch."""
         self.epoch += 1
         if not first:
-            self.indices = iter(self.loader._index_sampler)
-            self.fetched = 0
+            self.indices, self.fetched = iter(self.loader._index_sampler), 0
         self.numbers = count()
         self.open: dict[int, int] = {}  # tasks that have not been sent, in order, and their workers
         self.answers: dict[int, Any] = {}
-        self.active = [True] * len(self.processes)
-        self.turn = 0
+        self.active, self.turn = [True] * len(self.processes), 0
         for _ in range((self.loader.prefetch_factor or 1) * len(self.processes)):
             self._deal()
 

@@ -15,15 +15,9 @@ from nbautograd._names.docstrings.classes import composed
 from nbautograd.errors import warn
 
 __all__ = [
-    "ChainDataset",
-    "ConcatDataset",
-    "Dataset",
-    "IterableDataset",
-    "StackDataset",
-    "Subset",
-    "TensorDataset",
+    "ChainDataset", "ConcatDataset", "Dataset", "IterableDataset", "StackDataset", "Subset", "TensorDataset",
     "random_split",
-]
+]  # fmt: skip
 
 T_co = TypeVar("T_co", covariant=True)
 

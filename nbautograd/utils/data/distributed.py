@@ -56,8 +56,7 @@ class DistributedSampler(Sampler[int]):
     def __iter__(self) -> Iterator[int]:
         size = len(self.dataset)
         if self.shuffle:
-            generator = Generator()
-            generator.manual_seed(self.seed + self.epoch)
+            generator = Generator().manual_seed(self.seed + self.epoch)
             order = randperm(size, generator=generator).tolist()
         else:
             order = list(range(size))

@@ -16,13 +16,8 @@ from nbautograd._engine.rng.generator import Generator
 from nbautograd._names.docstrings.classes import composed
 
 __all__ = [
-    "BatchSampler",
-    "RandomSampler",
-    "Sampler",
-    "SequentialSampler",
-    "SubsetRandomSampler",
-    "WeightedRandomSampler",
-]
+    "BatchSampler", "RandomSampler", "Sampler", "SequentialSampler", "SubsetRandomSampler", "WeightedRandomSampler",
+]  # fmt: skip
 
 T_co = TypeVar("T_co", covariant=True)
 
