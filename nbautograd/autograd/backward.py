@@ -219,7 +219,10 @@ def _materialized(target: Any, create_graph: bool) -> Tensor:
 def _capture_batch(
     outputs: list[Any], grad_outputs: Gradients, retain_graph: bool, create_graph: bool, keys: list[Any]
 ) -> dict[Any, Any]:
-    """Return the gradients at ``keys`` for each element of a batch of gradients, stacked: by one pass or by several."""
+    """Return the gradients at ``keys`` for each element of a batch of gradients, stacked.
+
+    One pass computes them all, or, if a hook or a Function would see a batched tensor, one pass per element.
+    """
     batches = _per_output(outputs, grad_outputs)
     for index, (output, batch) in enumerate(zip(outputs, batches, strict=True)):
         _check_batch(output, batch, index)

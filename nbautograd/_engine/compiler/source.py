@@ -125,7 +125,7 @@ def evaluated(expression: str, scope: dict[str, Any], names: dict[str, Any]) -> 
 
 
 def evaluated_in(scope: Callable[[], dict[str, Any]], expression: str, names: dict[str, Any]) -> Any:
-    """Return the value of an expression in a scope that is made when it is first needed."""
+    """Return the value of an expression in the scope that ``scope`` returns."""
     return evaluated(expression, scope(), names)
 
 

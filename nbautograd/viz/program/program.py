@@ -70,7 +70,10 @@ class Program:
         return ["import numpy as np"] * bool(uses_numpy) + ["import torch"] * (self.library == "torch")
 
     def source(self, data: str = "") -> str:
-        """A file that runs: the functions that the lines call, and the lines as one; ``data`` has the large arrays."""
+        """A file that runs: the functions that the lines call, and the lines, as a function.
+
+        :param data: the name of the file that has the large arrays, beside this one.
+        """
         imports = {*self.imports, *(["from pathlib import Path"] if self.stored else []), *self._libraries()}
         about = f"The forward and the backward pass of {_plain(self.name)}, written by nbautograd."
         parts = [f'"""{about}\n\nIt needs {self.needs}.\n"""', "", *sorted(imports, key=_order), ""]
@@ -92,7 +95,10 @@ class Program:
         return "\n".join(parts)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the file, and beside it an ``.npz`` of the large arrays, if there are any."""
+        """Write the file, and beside it an ``.npz`` of the large arrays, if there are any.
+
+        :raises OSError: a file cannot be written.
+        """
         path = os.fspath(path)
         data = os.path.splitext(os.path.basename(path))[0] + ".npz"
         if self.stored:
