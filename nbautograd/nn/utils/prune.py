@@ -66,18 +66,17 @@ class BasePruningMethod(ABC):
             )
         method: Any = cls(*args, **kwargs)
         method._tensor_name = name
-        if own:
-            earlier: Any = hooks.pop(own[0])
-            container = earlier if isinstance(earlier, PruningContainer) else PruningContainer(earlier)
-            container.add_pruning_method(method)
-            method = container
         value = getattr(module, name)
         scores = value if importance_scores is None else importance_scores
         if scores.shape != value.shape:
             which = f"parameter {name} of {module}, got {scores.shape} vs {value.shape}"
             raise AssertionError(f"importance_scores should have the same shape as {which}")
         if own:
-            mask = getattr(module, f"{name}_mask").detach().clone()
+            earlier: Any = hooks[own[0]]
+            container = earlier if isinstance(earlier, PruningContainer) else PruningContainer(earlier)
+            methods = container._pruning_methods
+            container.add_pruning_method(method)
+            method, mask = container, getattr(module, f"{name}_mask").detach().clone()
         else:
             module.register_parameter(f"{name}_orig", value)
             del module._parameters[name]
@@ -85,9 +84,13 @@ class BasePruningMethod(ABC):
         try:
             module.register_buffer(f"{name}_mask", method.compute_mask(scores, default_mask=mask))
             setattr(module, name, method.apply_mask(module))
+            if own:
+                del hooks[own[0]]
             module.register_forward_pre_hook(method)
         except Exception:
-            if not own:
+            if own:
+                container._pruning_methods = methods
+            else:
                 module.register_parameter(name, getattr(module, f"{name}_orig"))
                 del module._parameters[f"{name}_orig"]
             raise

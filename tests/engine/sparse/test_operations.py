@@ -100,6 +100,7 @@ OF_FLOATS: dict[str, Any] = {
     "norm": lambda T, s: s.norm(),
     "softmax": lambda T, s: T.sparse.softmax(s, 0),
     "log_softmax": lambda T, s: T.sparse.log_softmax(s, s.ndim - 1),
+    "zeros_like that requires grad": lambda T, s: (z := T.zeros_like(s, requires_grad=True), z.requires_grad),
     "softmax as": lambda T, s: T.sparse.softmax(s, 0, dtype=T.float64),
     **{name: lambda T, s, method=name: getattr(s, method)() for name in UNARY.split()},
     **{f"torch.{name}": lambda T, s, function=name: getattr(T, function)(s) for name in ("sin", "abs", "relu")},

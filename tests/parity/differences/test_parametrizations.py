@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import nbautograd
 from tests.parity.differences.both import agrees
 
 
@@ -271,6 +272,21 @@ def test_a_failed_pruning_changes_nothing(torch: Any) -> Any:
     with pytest.raises(ValueError, match="should be smaller"):
         prune.l1_unstructured(layer, "weight", amount=100)
     return sorted(layer.state_dict()), len(layer._forward_pre_hooks), isinstance(layer.weight, torch.nn.Parameter)
+
+
+def test_a_pruning_that_fails_keeps_those_before() -> None:
+    """In PyTorch, the mask is no longer applied then."""
+    prune, layer = part(nbautograd, "nn.utils.prune"), nbautograd.nn.Linear(4, 3)
+    for before in (1, 2):
+        prune.l1_unstructured(layer, "weight", amount=2)
+        hooks = list(layer._forward_pre_hooks.values())
+        for wrong in ({"amount": 100}, {"amount": 1, "importance_scores": nbautograd.ones(2)}):
+            with pytest.raises((ValueError, AssertionError)):
+                prune.l1_unstructured(layer, "weight", **wrong)
+        assert list(layer._forward_pre_hooks.values()) == hooks
+        assert before == 1 or len(hooks[0]) == before
+        layer(nbautograd.ones(4))
+        assert (layer.weight == 0).sum() == 2 * before
 
 
 # -- other helpers -----------------------------------------------------------------------------------------------------

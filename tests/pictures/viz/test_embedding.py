@@ -243,7 +243,7 @@ def test_the_form_of_a_file(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_made(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "file").touch()
     assert main(["player", str(tmp_path / "file")]) == 2
-    assert "cannot write" in capsys.readouterr().out
+    assert "cannot write" in capsys.readouterr().err
 
 
 # -- Mermaid -----------------------------------------------------------------------------------------------------------

@@ -150,6 +150,7 @@ def _like(name: str, fill: Callable[..., Any], doc: str, shown: str) -> Callable
     ) -> Tensor:  # fmt: skip
         if (subclasses or input.__class__ is SparseTensor) and overloaded((input,)):
             options = {"dtype": dtype, "layout": layout, "device": device, "memory_format": memory_format, **fill_value}
+            options |= {"requires_grad": requires_grad or None, "pin_memory": pin_memory or None}
             options = {key: option for key, option in options.items() if option is not None}
             return offer(make, (input, *value), options)
         if not isinstance(input, Tensor):

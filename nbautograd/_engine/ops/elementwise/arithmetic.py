@@ -13,7 +13,7 @@ from nbautograd._engine.compiler.promotion import number_like
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops._internal import complex_array, ratio  # noqa: F401 - formulas name some
 from nbautograd._engine.ops.creation.from_data import number_in
-from nbautograd._engine.ops.queries import Number, check_tensors, example, result_dtype
+from nbautograd._engine.ops.queries import Number, check_tensors, result_dtype
 from nbautograd.errors import DtypeError, UnsupportedDtypeError
 
 __all__ = [
@@ -39,13 +39,18 @@ __all__ = [
 
 
 @elementwise(
-    former="alpha", symbol="+", operators="__add__ __radd__ __iadd__",
+    former="alpha",
+    symbol="+",
+    operators="__add__ __radd__ __iadd__",
     input="g",
     other="g if alpha == 1 else conj(conj(g) * alpha)",
-)  # fmt: skip
-@example("add([1., 2.], [10., 20.], alpha=2) -> [21., 42.]")
+)
 def add(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
-    """Compute ``input + alpha * other``, elementwise, with broadcasting and type promotion."""
+    """Compute ``input + alpha * other``, elementwise, with broadcasting and type promotion.
+
+    >>> torch.add(torch.tensor([1., 2.]), torch.tensor([10., 20.]), alpha=2)
+    tensor([21., 42.])
+    """
     return input + other if alpha == 1 else input + times(alpha, other)
 
 
@@ -72,39 +77,54 @@ def times(alpha: Number, array: Any) -> Any:
 
 
 @elementwise(
-    former="alpha", symbol="−", operators="__sub__ __isub__", accepts_each="ifc",
+    former="alpha",
+    symbol="−",
+    operators="__sub__ __isub__",
+    accepts_each="ifc",
     input="g",
     other="-g if alpha == 1 else -conj(conj(g) * alpha)",
-)  # fmt: skip
-@example("[5, 7] - 2 -> [3, 5]")
+)
 def sub(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
     """Compute ``input - alpha * other``, elementwise, with broadcasting and type promotion.
 
     :raises RuntimeError: an operand is bool.
+
+    >>> torch.tensor([5, 7]) - 2
+    tensor([3, 5])
     """
     return input - other if alpha == 1 else input - times(alpha, other)
 
 
 @no_method(
-    node="RsubBackward1", symbol="−", kind=POINTWISE, operators="__rsub__", accepts_each="ifc", out=False,
+    node="RsubBackward1",
+    symbol="−",
+    kind=POINTWISE,
+    operators="__rsub__",
+    accepts_each="ifc",
+    out=False,
     input="-g if alpha == 1 else -conj(conj(g) * alpha)",
     other="g",
-)  # fmt: skip
-@example("1 - [5., 7.] -> [-4., -6.]")
+)
 def rsub(input: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
     """Compute ``other - alpha * input``.
 
     :raises RuntimeError: an operand is bool.
+
+    >>> 1 - torch.tensor([5., 7.])
+    tensor([-4., -6.])
     """
     return other - input if alpha == 1 else other - times(alpha, input)
 
 
 @elementwise(symbol="×", operators="__mul__ __rmul__ __imul__", input="g * conj(other)", other="g * conj(input)")
-@example("[1., 2.] * [[3.], [4.]] -> [[3., 6.], [4., 8.]]")
 def mul(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """Compute ``input * other``, elementwise, with broadcasting and type promotion.
 
     :raises RuntimeError: the shapes do not broadcast.
+
+    >>> torch.tensor([1., 2.]) * torch.tensor([[3.], [4.]])
+    tensor([[3., 6.],
+            [4., 8.]])
     """
     return input * other
 
@@ -113,21 +133,25 @@ def mul(input: Tensor | Number, other: Tensor | Number) -> Tensor:
 
 
 @elementwise(symbol="−", accepts="ifc", operators="__neg__", input="-g")
-@example("-[1., -2.] -> [-1.,  2.]")
 def neg(input: Tensor) -> Tensor:
     """Negate each element: ``-input``.
 
     :raises RuntimeError: the dtype is bool.
+
+    >>> -torch.tensor([1., -2.])
+    tensor([-1.,  2.])
     """
     return -input
 
 
 @composite()
-@example("+[1., -2.] -> [ 1., -2.]")
 def positive(input: Tensor) -> Tensor:
     """Return the tensor itself: ``+input``.
 
     :raises RuntimeError: the dtype is bool.
+
+    >>> +torch.tensor([1., -2.])
+    tensor([ 1., -2.])
     """
     if input.dtype.rank == 0:
         raise DtypeError("The `+` operator, on a bool tensor is not supported.")
@@ -138,9 +162,12 @@ Tensor.__pos__ = positive
 
 
 @elementwise(symbol="|·|", accepts="ifc", operators="__abs__", input="g * sgn(input)")
-@example("abs([-1., 2.]) -> [1., 2.]")
 def abs(input: Tensor) -> Tensor:
-    """Return the absolute value of each element; its derivative at 0 is 0."""
+    """Return the absolute value of each element; its derivative at 0 is 0.
+
+    >>> torch.abs(torch.tensor([-1., 2.]))
+    tensor([1., 2.])
+    """
     return precise.absolute(input)
 
 
@@ -154,9 +181,12 @@ Tensor.abs_ = make_inplace_method("abs_", _real_abs, OPS["abs"])
 
 
 @elementwise(symbol="sgn", input="ratio(g - real(g * conj(result)) * result, abs(input))")
-@example("sgn([-3., 0., 5.]) -> [-1.,  0.,  1.]")
 def sgn(input: Tensor) -> Tensor:
-    """Return the sign of each element: -1, 0 or 1; ``z / abs(z)`` for complex numbers."""
+    """Return the sign of each element: -1, 0 or 1; ``z / abs(z)`` for complex numbers.
+
+    >>> torch.sgn(torch.tensor([-3., 0., 5.]))
+    tensor([-1.,  0.,  1.])
+    """
     if input.dtype.kind == "c":
         wide = precise.widened(input)
         size = precise.absolute(wide)
@@ -166,11 +196,13 @@ def sgn(input: Tensor) -> Tensor:
 
 
 @elementwise(symbol="sign", accepts="bif", input="zeros_of(g)")
-@example("sign([-3., 0., 5.]) -> [-1.,  0.,  1.]")
 def sign(input: Tensor) -> Tensor:
     """Return the sign of each element: -1, 0 or 1; 0 for nan.
 
     :raises RuntimeError: the dtype is complex; see ``sgn``.
+
+    >>> torch.sign(torch.tensor([-3., 0., 5.]))
+    tensor([-1.,  0.,  1.])
     """
     return _sign(input)
 
@@ -192,11 +224,13 @@ def as_category(input: Tensor, number: Number) -> Tensor:
 
 
 @composite(inplace_method=True, out=True)
-@example("lerp([0.], [10.], 0.3) -> [3.]")
 def lerp(input: Tensor, end: Tensor, weight: Tensor | Number) -> Tensor:
     """Interpolate linearly: ``input + weight * (end - input)``.
 
     :raises RuntimeError: the dtypes of ``input`` and ``end`` differ, or are integer dtypes.
+
+    >>> torch.lerp(torch.tensor([0.]), torch.tensor([10.]), 0.3)
+    tensor([3.])
     """
     check_tensors("lerp", input=input, end=end)
     for name, each in (("end", end), ("weight", weight)):
@@ -224,28 +258,37 @@ def _lerp(input: Tensor, end: Tensor, weight: Tensor | Number) -> Tensor:
 
 
 @elementwise(
-    former="value", symbol="addcmul", accepts="ifc",
+    former="value",
+    symbol="addcmul",
+    accepts="ifc",
     input="g",
     tensor1="g * conj(tensor2 * value)",
     tensor2="g * conj(tensor1 * value)",
-)  # fmt: skip
-@example("addcmul([1.], [2.], [3.]) -> [7.]")
+)
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1) -> Tensor:
-    """Compute ``input + value * tensor1 * tensor2``."""
+    """Compute ``input + value * tensor1 * tensor2``.
+
+    >>> torch.addcmul(torch.tensor([1.]), torch.tensor([2.]), torch.tensor([3.]))
+    tensor([7.])
+    """
     return input + tensor1 * tensor2 * number_in(value, dtypes.of(input.dtype))
 
 
 @elementwise(
-    former="value", symbol="addcdiv", accepts="fc",
+    former="value",
+    symbol="addcdiv",
+    accepts="fc",
     input="g",
     tensor1="g * conj(value / tensor2)",
     tensor2="-g * conj(value * tensor1 / (tensor2 * tensor2))",
-)  # fmt: skip
-@example("addcdiv([1.], [6.], [3.]) -> [3.]")
+)
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1) -> Tensor:
     """Compute ``input + value * tensor1 / tensor2``.
 
     :raises RuntimeError: all dtypes are integer: addcdiv does not support integer division.
+
+    >>> torch.addcdiv(torch.tensor([1.]), torch.tensor([6.]), torch.tensor([3.]))
+    tensor([3.])
     """
     return input + tensor1 / tensor2 * number_in(value, dtypes.of(input.dtype))
 
