@@ -8,7 +8,7 @@ Constants of our sources: hypothesis reads all loaded modules for numbers and te
 depends on the tests that ran before, so the examples of a test would not be the same each time.
 
 Waiting threads: OpenBLAS and OpenMP let a second thread spin for 0.1 s after each start and each product, in hundreds
-of processes. Here such threads sleep at once; how many compute, and what, stays the same.
+of processes. Here such threads sleep at once, unless the variables are set; how many compute, and what, stays the same.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ import pytest
 
 sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]  # as if it were not installed
 WITHOUT = str(Path(__file__).with_name("without"))
-os.environ |= {"OPENBLAS_THREAD_TIMEOUT": "4", "OMP_WAIT_POLICY": "passive"}  # 2**4 turns, the fewest
+os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")  # 2**4 turns, the fewest
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 if WITHOUT not in (_path := os.environ.get("PYTHONPATH", "")).split(os.pathsep):
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [WITHOUT, _path]))
 

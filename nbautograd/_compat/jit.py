@@ -164,7 +164,7 @@ def ignore(drop: Any = False, **kwargs: Any) -> Any:
         return drop
     if not is_a(drop, bool):
         raise RuntimeError(f"Argument to @torch.jit.ignore must be a bool or a function but got {drop}")
-    return unused
+    return lambda fn: fn
 
 
 def interface(obj: Code) -> Code:

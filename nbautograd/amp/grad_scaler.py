@@ -118,7 +118,7 @@ class GradScaler:
         """Multiply the gradients of an optimizer; return by device whether one of them is not finite."""
         overflows: dict[Any, Tensor] = {}
         with no_grad():
-            for param in [param for group in optimizer.param_groups for param in group["params"]]:
+            for param in [each for group in optimizer.param_groups for each in group["params"]]:
                 _require(isinstance(param, Tensor), f"expected param to be torch.Tensor, got {type(param).__name__}")
                 grad = param.grad
                 if grad is None:

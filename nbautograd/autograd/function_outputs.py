@@ -196,7 +196,7 @@ ErrorNode.__name__ = "Error"
 
 
 def set_tangents(node: Any, args: Sequence[Any], outputs: list[Any], level: Level) -> None:
-    """Give the outputs of a Function their tangents at a level, which ``jvp`` returns; raise if they do not match."""
+    """Give the outputs of a Function the tangents that ``jvp`` returns; raise if these do not match the outputs."""
     own = [tangent_of(a, level) for a in args]
     returned, versions = _answer(node, args, own, level)
     differentiable = _check_returned(node, outputs, returned)

@@ -248,7 +248,7 @@ OUTPUTS = "outputs of the user-provided function"
 
 
 def _as_tuple(value: Any, what: str, caller: str) -> tuple[bool, tuple[Tensor, ...]]:
-    """Return whether the value, such as ``OUTPUTS``, is a tuple rather than a tensor, and the value as a tuple."""
+    """Return whether the value is a tuple rather than a tensor, and the value as a tuple; errors call it ``what``."""
     if isinstance(value, Tensor):
         return False, (value,)
     expected = f"The {what} given to {caller} must be either a Tensor or a tuple of Tensors but"
@@ -389,7 +389,10 @@ def _forward_jacobian(
     func: Function, inputs: Any, create_graph: bool, strict: bool, vectorize: bool,
     for_each: Callable[[Column, Any], list[Any]] | None = None,
 ) -> Any:  # fmt: skip
-    """Compute the Jacobian by columns: ``_at_once``, by one evaluation of the function, or ``for_each`` unit."""
+    """Compute the Jacobian by columns.
+
+    :param for_each: the method: ``_at_once``, by one evaluation of the function, or ``_one_by_one``.
+    """
     together = 'torch.autograd.functional.jacobian: `{}=True` and `strategy="forward-mode"` are not supported together'
     instead = ' (yet). Please either set `{}=False` or `strategy="reverse-mode"`.'
     if create_graph:

@@ -55,11 +55,14 @@ class RestoredLeaf(Node):
 @contextmanager
 def unobserved() -> Iterator[None]:
     """Disable hooks and observers inside the ``with`` block or the decorated function, for internal computations."""
-    hooks, observers = _stack.set(()), protocol.observers.set(())
+    hooks = _stack.set(())
     try:
-        yield
+        observers = protocol.observers.set(())
+        try:
+            yield
+        finally:
+            protocol.observers.reset(observers)
     finally:
-        protocol.observers.reset(observers)
         _stack.reset(hooks)
 
 
@@ -91,7 +94,7 @@ class Packed:
         return array if array.dtype == self.dtype else array.astype(self.dtype)
 
     def tensor(self, edge: Any) -> Tensor:
-        """Return the unpacked tensor with the history of the packed one: the edge, a node, a leaf, or None."""
+        """Return the unpacked tensor with the packed one's history, ``edge``: a node, a leaf, or None."""
         tensor = self.with_history(edge)
         return tensor if self.restore is None else self.restore(tensor)
 

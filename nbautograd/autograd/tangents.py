@@ -232,18 +232,25 @@ def zeros_as(t: Tensor) -> Tensor:
 def _origin(t: Tensor, level: Level) -> tuple[Tensor, list[Any]]:
     """Return the base of a view that shares its tangents, and the steps that replay the view on it."""
     steps: list[Any] = []
-    while t._view is not None and not (t._view.__class__ is DualView and t._view.level in (level, None)):
+    while t._view is not None and not _is_boundary(t._view, level):
         how = t._view
         steps.append((how.body, how.function, how.arguments))
         t = how.parent
     return t, steps[::-1]
 
 
+def _is_boundary(how: Any, level: Level) -> bool:
+    return how.__class__ is DualView and (how.level is level or how.level is None)
+
+
 # -- writing in place --------------------------------------------------------------------------------------------------
 
 
 def write(t: Tensor, result: Tensor, go: Callable[[], Tensor]) -> Tensor:
-    """Write ``result`` into ``t``, and the tangent of ``result``, or zeros, into that of ``t`` if it is writable."""
+    """Write ``result`` into ``t``, and the tangent of ``result``, or zeros, into that of ``t``.
+
+    :raises RuntimeError: a tangent may not be written to.
+    """
     for level in visible():
         own = tangent_of(t, level)
         if own is not None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import Any
+
+from nbautograd.cli.server import say
 
 __all__ = ["add_parser", "run"]
 
@@ -32,7 +33,7 @@ def run(folder: Path) -> int:
         folder.mkdir(parents=True, exist_ok=True)
         path = export.write(folder / "player.mjs", scripts.component_js())
     except OSError as error:
-        print(f"nbautograd player: cannot write to {folder}: {error.strerror or error}", file=sys.stderr)
+        say(f"cannot write to {folder}: {error.strerror or error}", "player")
         return 2
     print(f"{path} is written. A page beside it plays pass.json by these lines:\n{USE}")
     return 0

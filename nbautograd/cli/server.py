@@ -41,7 +41,7 @@ def serve(arguments: Sequence[str]) -> int:
 
 
 def say(line: str, command: str = "lab") -> None:
-    """Print a line of a command, among others' messages."""
+    """Print a command's own line to stderr, at once, since other programs write there too."""
     print(f"nbautograd {command}: {line}", file=sys.stderr, flush=True)
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib import import_module
 from types import MappingProxyType
 from typing import Any
 
 from nbautograd._engine.arrays import cpu_features
-from nbautograd._names import lazy
+from nbautograd._names import absent
 from nbautograd._names.docstrings import import_in_examples
 
 __all__ = [
@@ -195,4 +196,7 @@ import_in_examples(globals()[name] for name in __all__)
 del import_in_examples
 
 
-__getattr__ = lazy.attributes(__name__, {"amp": "amp"})[0]  # which imports this package
+def __getattr__(name: str) -> Any:
+    if name == "amp":  # it imports this package
+        return import_module("nbautograd.cpu.amp")
+    return absent.fail("cpu", name)

@@ -189,10 +189,15 @@ class DeviceProperties(NamedTuple):
     pci_domain_id: int
 
 
-_PROPERTIES = """
-    totalGlobalMem multiProcessorCount warpSize maxThreadsPerMultiProcessor regsPerMultiprocessor sharedMemPerBlock
-    sharedMemPerMultiprocessor l2CacheSize integrated isMultiGpuBoard pciBusID pciDeviceID pciDomainID"""
-"""CUDA's names of the properties from ``total_memory`` on, in order."""
+_PROPERTIES = {
+    "total_memory": "totalGlobalMem", "multi_processor_count": "multiProcessorCount", "warp_size": "warpSize",
+    "max_threads_per_multi_processor": "maxThreadsPerMultiProcessor",
+    "regs_per_multiprocessor": "regsPerMultiprocessor", "shared_memory_per_block": "sharedMemPerBlock",
+    "shared_memory_per_multiprocessor": "sharedMemPerMultiprocessor", "L2_cache_size": "l2CacheSize",
+    "is_integrated": "integrated", "is_multi_gpu_board": "isMultiGpuBoard", "pci_bus_id": "pciBusID",
+    "pci_device_id": "pciDeviceID", "pci_domain_id": "pciDomainID",
+}  # fmt: skip
+"""CUDA's names of the properties."""
 
 
 def get_device_properties(device: Any = None) -> DeviceProperties:
@@ -202,12 +207,12 @@ def get_device_properties(device: Any = None) -> DeviceProperties:
     :returns: a named tuple; sizes are in bytes.
     """
     result = _runtime().getDeviceProperties(checked_index(device))
-    name, sizes = result["name"], zip(DeviceProperties._fields[3:], _PROPERTIES.split(), strict=True)
+    name = result["name"]
     return DeviceProperties(
         name=name.decode() if isinstance(name, bytes) else str(name),
         major=int(result["major"]),
         minor=int(result["minor"]),
-        **{ours: int(result.get(theirs, 0)) for ours, theirs in sizes},
+        **{ours: int(result.get(theirs, 0)) for ours, theirs in _PROPERTIES.items()},
     )
 
 

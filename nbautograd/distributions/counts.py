@@ -84,7 +84,7 @@ class Bernoulli(ByProbability, ExponentialFamily):
     tensor([0.2100])
     """
 
-    arg_constraints = EVENT_CONSTRAINTS
+    arg_constraints = {**EVENT_CONSTRAINTS}
     support = constraints.boolean
     has_enumerate_support = True
     _mean_carrier_measure = 0
@@ -178,7 +178,7 @@ class Geometric(ByProbability, Distribution):
     tensor(3.)
     """
 
-    arg_constraints = EVENT_CONSTRAINTS
+    arg_constraints = {**EVENT_CONSTRAINTS}
     support = constraints.nonnegative_integer
     _mean = formula(lambda d: 1.0 / d.probs - 1.0)
     _mode = formula(lambda d: zeros_like(d.probs))
@@ -202,7 +202,8 @@ class Geometric(ByProbability, Distribution):
 
     def _log_prob(self, value: Tensor) -> Tensor:
         value, probs = broadcast_all(value, self.probs)
-        return value * (-where((probs == 1) & (value == 0), 0.0, probs)).log1p() + self.probs.log()  # 0 · log 0 is 0
+        certain = where((probs == 1) & (value == 0), 0.0, probs)  # 0 · log 0 is 0
+        return value * (-certain).log1p() + self.probs.log()
 
 
 class NegativeBinomial(ByProbability, Distribution):
@@ -290,7 +291,7 @@ class ContinuousBernoulli(ByProbability, ExponentialFamily):
     tensor(0.5000)
     """
 
-    arg_constraints = EVENT_CONSTRAINTS
+    arg_constraints = {**EVENT_CONSTRAINTS}
     support = constraints.unit_interval
     has_rsample = True
     _mean_carrier_measure = 0

@@ -101,7 +101,8 @@ class Distribution:
                     f"{self!r} to satisfy the constraint {constraint!r}, but found invalid values:\n{value}"
                 )
 
-    _is_lazy = formula(lambda d, name: isinstance(getattr(type(d), name, None), lazy_property))
+    def _is_lazy(self, name: str) -> bool:
+        return isinstance(getattr(type(self), name, None), lazy_property)
 
     # -- shapes --------------------------------------------------------------------------------------------------------
 

@@ -20,7 +20,6 @@ class _Joined(Transform):
     """Base of several transforms, each for a part along ``dim``."""
 
     _unit = "length"
-    _size = formula(lambda t: len(t.transforms))  # the required size of a tensor along ``dim``
     _join: Callable[..., Tensor]
     _cut: Callable[[Tensor], Sequence[Tensor]]
     bijective: bool = attribute(lambda t: all(part.bijective for part in t.transforms), "True if all transforms are.")
@@ -33,6 +32,10 @@ class _Joined(Transform):
         super().__init__(cache_size=cache_size)
         self.transforms = [transform.with_cache(cache_size) for transform in tseq] if cache_size else list(tseq)
         self.dim = dim
+
+    def _size(self) -> int:
+        """Return the required size of a tensor along ``dim``."""
+        return len(self.transforms)
 
     def _parts(self, z: Tensor, name: str, what: str = "tensor") -> Sequence[Tensor]:
         """Return the parts of a tensor, one for each transform."""
@@ -66,7 +69,6 @@ class CatTransform(_Joined):
 
     _arguments = ("transforms", "dim", "lengths")
     _join = staticmethod(cat)
-    _size = formula(lambda t: t.length)
     _cut = formula(lambda t, z: z.split(t.lengths, t.dim))
     event_dim: int = attribute(
         lambda t: max(part.event_dim for part in t.transforms),
@@ -81,6 +83,9 @@ class CatTransform(_Joined):
         self.lengths = [1] * len(self.transforms) if lengths is None else list(lengths)
         if len(self.lengths) != len(self.transforms):
             raise AssertionError(f"lengths ({len(self.lengths)}) must match transforms ({len(self.transforms)})")
+
+    def _size(self) -> int:
+        return self.length
 
     def _log_abs_det(self, x: Tensor, y: Tensor) -> Tensor:
         dets = self._log_abs_dets(x, y)

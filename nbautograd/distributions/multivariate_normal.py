@@ -22,7 +22,7 @@ MATRICES = {
     "precision_matrix": constraints.positive_definite,
     "scale_tril": constraints.lower_cholesky,
 }
-"""The matrices that say the covariance, of which one is given."""
+"""The matrices that determine the covariance, of which one is given."""
 
 
 def _batch_mv(bmat: Tensor, bvec: Tensor) -> Tensor:

@@ -76,7 +76,8 @@ class Transform:
             self._inv = weakref.ref(inverse)
         return inverse
 
-    _inverted = formula(lambda t: _InverseTransform(t))
+    def _inverted(self) -> Transform:
+        return _InverseTransform(self)
 
     @property
     def sign(self) -> Any:

@@ -18,5 +18,5 @@ from nbautograd.distributions.transform_base import *
 from nbautograd.distributions.transform_base import _InverseTransform as _InverseTransform
 from nbautograd.distributions.vector_transforms import *
 
-if not TYPE_CHECKING:  # which reads the imports above, and no list that is computed
+if not TYPE_CHECKING:  # type checkers read the imports above in place of a computed list
     __all__ = sorted([*_joined.__all__, *_scalar.__all__, *_base.__all__, *_vector.__all__])

@@ -19,7 +19,7 @@ Places = int | tuple[int, ...]
 
 
 def places_of(args: tuple[Any, ...], argnums: Places) -> list[int]:
-    """Return the positions in ``argnums``, which must be in range and differ, counted from the front."""
+    """Return the positions in ``argnums``, ints that must be in range and differ, counted from the front."""
     places = list(argnums) if isinstance(argnums, tuple) else [argnums]
     if not places:
         raise AutogradError("argnums must be non-empty")
@@ -117,8 +117,8 @@ def detached(tree: Any) -> Any:
     roots = {i: root for i, value in enumerate(values) if (root := _root(value)) is not None}
     if not roots:
         return tree
-    are_all = _is_spent(list(roots.values()))  # the common case: one traversal for all
-    spent = {i: are_all or _is_spent([root]) for i, root in roots.items()}
+    all_spent = _is_spent(list(roots.values()))  # the common case: one traversal for all
+    spent = {i: all_spent or _is_spent([root]) for i, root in roots.items()}
     return tree_unflatten([value.detach() if spent.get(i) else value for i, value in enumerate(values)], spec)
 
 

@@ -4,9 +4,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from nbautograd._names import lazy
+from nbautograd._names import absent
 from nbautograd.optim import adam, lbfgs, matrices, sgd_family, sparse_adam
 from nbautograd.optim.adam import *
 from nbautograd.optim.lbfgs import *
@@ -24,7 +25,10 @@ __all__ += [name for family in FAMILIES for name in family.__all__]
 __all__.sort()
 
 
-__getattr__ = lazy.attributes(__name__, {"lr_scheduler": "lr_scheduler", "swa_utils": "swa_utils"})[0]
+def __getattr__(name: str) -> Any:
+    if name in ("lr_scheduler", "swa_utils"):  # imported at their first use
+        return import_module(f"nbautograd.optim.{name}")
+    return absent.fail("optim", name)
 
 
 def __dir__() -> list[str]:

@@ -96,7 +96,7 @@ class SparseNode(Node):
             self.raise_freed()
         gradients = self.rule(g)
         if not retain_graph:
-            self.rule, self.s_values = list, FREED  # without the rule's tensors; it is not called again
+            self.rule, self.s_values = None, FREED  # type: ignore[assignment]  # it is not called again
         return [None if edge is None else d for edge, d in zip(self.edges, gradients, strict=True)]
 
 

@@ -98,7 +98,8 @@ class Backward:
         g = str(arrived[0])
         if is_many:
             g = f"OutputGrads({{{', '.join(f'{i}: {name}' for i, name in enumerate(arrived) if name)}}})"
-        first, second = (f"{letter}_{plan.node.strip('_')}" for letter in "de")
+        first = f"d_{plan.node.strip('_')}"
+        second = f"e_{plan.node.strip('_')}"
         self.emit(f"{first}, {second} = {plan.node}.vjp({g}, True)")
         is_list = isinstance(step, OpStep) and step.op.many_edges
         for index, target in enumerate(self.forward.targets(step)):

@@ -143,7 +143,8 @@ class Forward:
         if step.node is not None:
             base_array = self.array(step.values[0])
             node: Any = object.__new__(step.node)
-            node.next0, node.next1 = [*(target and WANTED for target in self.targets(step)), None][:2]
+            wanted = [target and WANTED for target in self.targets(step)]
+            node.next0, node.next1 = [*wanted, None][:2]
             node.input_meta, node.extras, node._seq = None, None, 0
             node.steps, node.layout = step.about, _layout(base_array, step.about)
             if step.node is AsStridedBackward0:

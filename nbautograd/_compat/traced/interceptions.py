@@ -90,7 +90,10 @@ _REGISTERED = (
 
 
 def _constant(recorder: TraceRecorder, plain: Callable[..., Any], args: Any, kwargs: Any, likes: int = 0) -> Any:
-    """Call a function that creates a tensor of numbers, which may be tensors, but not the first ``likes`` ones."""
+    """Call a function that creates a tensor of numbers, which may be tensors.
+
+    :param likes: the number of its first arguments of which it takes no values.
+    """
     leaves = tree_flatten((args, {key: part for key, part in kwargs.items() if key != "out"}))[0]
     for leaf in leaves:
         if isinstance(leaf, Tensor) and not any(leaf is like for like in args[:likes]) and recorder.varies(leaf):

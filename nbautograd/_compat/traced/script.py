@@ -164,7 +164,10 @@ class _Part(Module):
 
 
 def _of_method(name: str, doc: str) -> property:
-    return property(lambda module: getattr(module._method(), name), doc=doc)
+    def get(module: TracedModule) -> str:
+        return getattr(module._method(), name)  # type: ignore[no-any-return]
+
+    return property(get, doc=doc)
 
 
 class TracedModule(_Part):
@@ -207,7 +210,10 @@ def parameters_of(function: Any, arguments: tuple[Any, ...]) -> list[str]:
 
 
 def listing(graph: FunctionGraph, names: list[str], values: bool = False) -> str:
-    """Return the graph as text, a line for each step, as PyTorch's ``.graph``; with ``values``, all constants."""
+    """Return the graph as text, a line for each step, as PyTorch's ``.graph``.
+
+    :param values: show constants by their values.
+    """
     called = _called(graph, names)
     inputs = ", ".join(f"%{called[v]} : {_kind(v)}" for v in [*graph.inputs, *(v for _, v in graph.captured)])
     lines = [f"graph({inputs}):"]

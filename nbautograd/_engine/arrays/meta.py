@@ -126,11 +126,11 @@ class MetaArray:
     def __float__(self) -> float:
         return 0.0
 
-    def tolist(self, *args: Any, **kwargs: Any) -> Any:
+    def _no_data(self, *args: Any, **kwargs: Any) -> Any:
         """Raise NotImplementedError: there are no values."""
         raise NotImplementedError(NO_DATA)
 
-    __array__ = tobytes = tolist
+    __array__ = tobytes = tolist = _no_data
 
     def __bool__(self) -> bool:
         return self.truth

@@ -145,7 +145,7 @@ def plane_norm(a: Any, shape: Shape, axis: int, weight: Any, bias: Any, eps: flo
 
 
 def _scale(source: Any, factors: Any, shifts: Any, out: Any) -> None:
-    """Write ``source * factors + shifts``; without a source, of the values in ``out``."""
+    """Write ``source * factors + shifts``; a source of None stands for the values in ``out``."""
     if factors.shape[1] == 1 and source is not None:
         out[...] = 0 if shifts is None else shifts
         axpy_rows(factors[:, 0], source, out)

@@ -297,12 +297,19 @@ _PASS = """>>> events = []
 >>> with observe(events.append):
 ...     (x * 2).backward()
 """
+
+
+def _with_given(doc: str) -> str:
+    """Return the docstring of an event with the lines before its example, which are the same for all."""
+    text, _, example = doc.partition(">>> ")
+    given = _GIVEN + (_PASS if example.startswith("[") else "")
+    return text + given.replace("\n", "\n" + text.rpartition("\n")[2]) + ">>> " + example
+
+
 for _record in (Operand, ScopeEntry, Trace):
     _record.__module__ = "nbautograd.protocol"  # where programs find them, and pickles too
 for _record in (Operand, ScopeEntry, Trace, *get_args(Event)):
-    _text, _prompt, _example = (_record.__doc__ or "").partition(">>> ")
-    if _prompt and _record in get_args(Event):  # no prompt with python -OO
-        _prompt = f"{_GIVEN}{_PASS * _example.startswith('[')}>>> ".replace("\n", "\n" + _text.rpartition("\n")[2])
-    if _prompt:
-        _doc = _text + _prompt + _example
+    _doc = _record.__doc__ or ""
+    if ">>> " in _doc:  # not with python -OO
+        _doc = _with_given(_doc) if _record in get_args(Event) else _doc
         _record.__doc__ = fill(_doc, (), {}, "a named tuple of these.", [("TypeError", "a field is missing")])

@@ -82,12 +82,16 @@ batch_options: set[Rule] = set()
 
 
 def rule(names: str, word: str, options: bool = False) -> Callable[[Rule], Rule]:
-    """Return a decorator that registers a rule, and its word for the documentation; ``options`` may be batched."""
+    """Return a decorator that registers a rule, and its word for the documentation.
+
+    :param options: True if the rule takes batched options.
+    """
 
     def add(function: Rule) -> Rule:
         for name in names.split():
             rules[name], how[name] = function, word
-        batch_options.update([function] * options)
+        if options:
+            batch_options.add(function)
         return function
 
     return add
@@ -149,7 +153,7 @@ def run(level: Any, op: Any, call: Callable[..., Any], *args: Any, **kwargs: Any
     values, flags = {}, {}
     for name, value in named(op, args, kwargs).items():
         values[name], flag = lowered(value, level.number)
-        if flag is not False:  # nor a list of them
+        if flag is not False:  # but True, or a list of flags
             flags[name] = flag
     return wrapped(compute(BatchedCall(op, level, values, flags)), level)
 

@@ -130,5 +130,7 @@ def _samples(input: Tensor, level: BatchLevel) -> Any:
     return value if is_batched else expand(input, level.size, *input._a.shape).clone()
 
 
-_BY_SIGNATURE = (_new, _permutation, _like, _fill, _elements, _channels, _distribution, _rows, _each)
-_HOW = {function.__name__.lstrip("_"): function for function in _BY_SIGNATURE}
+_HOW = {
+    "new": _new, "permutation": _permutation, "like": _like, "fill": _fill, "elements": _elements,
+    "channels": _channels, "distribution": _distribution, "rows": _rows, "each": _each,
+}  # fmt: skip

@@ -69,6 +69,7 @@ def _members(op: OpSchema, saved: list[str], needs: dict[str, set[str]]) -> dict
         "formulas": {name: in_full(op.formulas[name]) for name in inputs},
         "symbol": op.symbol or op.name,
         "operation": staticmethod(functools.partial(getattr, op, "function")),  # called for each node of a picture
+        # As the one above, asked for at each node of a picture.
         "formula_value": staticmethod(functools.partial(evaluated_in, functools.partial(array_vocabulary, op))),
         "formula_slots": slots,
         "saved": tuple(map(slot, sorted(_tensors_in(saved, op), key=_pytorchs_order))),

@@ -90,13 +90,13 @@ class OpCall(GraphStep):
 
 @dataclass(eq=False)
 class Output:
-    """A result, or the view of a value that these steps make."""
+    """One result; views are taken from their base by ``steps``, and arguments are returned themselves."""
 
     value: Any
     steps: Any = ()
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Graph:
     """The steps in the order in which they ran, from inputs and constants to outputs."""
 

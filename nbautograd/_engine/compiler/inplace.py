@@ -26,7 +26,10 @@ from nbautograd.errors import DtypeError
 
 
 def make_inplace_method(name: str, function: Callable[..., Tensor], op: OpSchema | None = None) -> Any:
-    """Return the method that writes the result of ``function`` into its tensor: directly, if its ``op`` is given."""
+    """Return the method ``name`` that writes the result of ``function`` into its tensor.
+
+    :param op: the declaration of ``function`` if it may compute directly into the tensor.
+    """
     code = OUT_OF_PLACE if op is None or "f" not in op.accepts else _first_call.__code__
     scope = {"__name__": function.__module__, "__builtins__": __builtins__}
     method: Any = types.FunctionType(code, scope, name)

@@ -142,7 +142,9 @@ class CompiledOp(OpSchema, Exchange):
         return code
 
     def _other(self, kind: str) -> Callable[..., Any]:
-        """Return a function, compiled on first use: ``half`` computes in float32, ``device`` by its own kernels."""
+        """Return a function, compiled on first use: ``half`` for float16 and bfloat16, which computes in float32, or
+        ``device`` for arrays on a device with its own kernels.
+        """
         traced = tracing.is_on()
         function = self._others.get((traced, kind))
         if function is None:

@@ -301,19 +301,26 @@ class BatchedTensor(Tensor):
 
     _shared_array = numpy = tolist = data_ptr = __array__ = _no_storage
 
-    def _new(self, name: str, /, *size: Any, **options: Any) -> Tensor:
-        """Return a new tensor for each sample, with this tensor's dtype and device by default."""
+    def _new(self, name: str, size: tuple[Any, ...], options: dict[str, Any]) -> Tensor:
         shape = size[0] if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
         make = getattr(self.value, name)
         return batched(make((self.level.size, *options.pop("size", shape)), **options), 0, self.level)
 
-    new_zeros: Any = functools.partialmethod(_new, "new_zeros")
-    new_ones: Any = functools.partialmethod(_new, "new_ones")
-    new_empty: Any = functools.partialmethod(_new, "new_empty")
+    def new_zeros(self, *size: Any, **options: Any) -> Tensor:
+        """Return zeros for each sample, with this tensor's dtype and device by default."""
+        return self._new("new_zeros", size, options)
+
+    def new_ones(self, *size: Any, **options: Any) -> Tensor:
+        """Return ones for each sample, with this tensor's dtype and device by default."""
+        return self._new("new_ones", size, options)
+
+    def new_empty(self, *size: Any, **options: Any) -> Tensor:
+        """Return an uninitialized tensor for each sample, with this tensor's dtype and device by default."""
+        return self._new("new_empty", size, options)
 
     def new_full(self, size: Any, fill_value: Any, **options: Any) -> Tensor:
         """Return a tensor of ``fill_value`` for each sample, with this tensor's dtype and device by default."""
-        return self._new("new_full", size, fill_value=fill_value, **options)
+        return self._new("new_full", (size,), {"fill_value": fill_value, **options})
 
     def __copy__(self) -> Tensor:
         return batched(self.value.__copy__(), self.bdim, self.level)

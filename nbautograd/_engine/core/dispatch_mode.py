@@ -109,7 +109,8 @@ is_on_anywhere = process.is_on
 _here: ContextVar[tuple[Interpreter, ...]] = ContextVar("interpreters", default=())
 
 tangents: Any = None
-"""``autograd/jvp.py`` while forward-mode AD is on, whose levels all threads share: it hears of saved tensors."""
+"""``autograd/jvp.py`` while forward-mode AD is on, whose levels all threads share: it hears of saved tensors. Otherwise
+None. Set by ``autograd/forward_ad.py``; here since the engine asks whether a level is active."""
 forward_ad_below: ContextVar[int | None] = ContextVar("forward_ad_below", default=None)
 """Operations see only the tangents of the levels below this number; None for all. Set while tangents are computed."""
 override: Callable[..., Any] | None = None

@@ -148,7 +148,10 @@ def tell_change(name: str, t: Tensor, again: Callable[[Tensor], Any] | None = No
 
 
 def check_view(t: Tensor, recorded: bool) -> None:
-    """Raise InplaceError if the history of a view's base cannot follow a write to the view."""
+    """Raise InplaceError if the history of a view's base cannot follow a write to the view.
+
+    The view is one of several outputs then, or was created while nothing was recorded.
+    """
     how = t._view
     if how.obstacle is None or not is_grad_enabled() or is_inference_mode_enabled():
         return

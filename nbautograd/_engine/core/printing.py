@@ -78,7 +78,8 @@ def format_tensor(
 
     :param data: the elements; of a summarized tensor, only the visible ones go through ``fetch``.
     :param fetch: a function that copies an array to the host.
-    :param name: the text before the parenthesis; ``contents`` is that in place of the elements.
+    :param name: the text before the parenthesis.
+    :param contents: the text in place of the elements, if given.
     """
     options = _options
     shape = tuple(data.shape)
@@ -107,7 +108,7 @@ def format_tensor(
         notes.append("requires_grad=True")
     if tangent is not None:
         notes.append(f"tangent={tangent}")
-    return annotated(f"{name}({text}", notes, len(name) + 1)
+    return annotated(f"{name}({text}", notes, len(name) + 1, options)
 
 
 def _elements(data: Any, shape: tuple[int, ...], fetch: Callable[[Any], Any], options: Options, indent: int) -> str:
@@ -119,11 +120,12 @@ def _elements(data: Any, shape: tuple[int, ...], fetch: Callable[[Any], Any], op
     return _Layout(shown, shape, summarised, options).text(indent)
 
 
-def annotated(text: str, notes: list[str], indent: int = len("tensor(")) -> str:
+def annotated(text: str, notes: list[str], indent: int = len("tensor("), options: Options | None = None) -> str:
     """Return the text with its notes, each on the last line if it fits there and on a new one otherwise."""
+    linewidth = (options or _options).linewidth
     used = len(text) - text.rfind("\n") + 1
     for note in notes:
-        if used + len(note) + 2 > _options.linewidth:
+        if used + len(note) + 2 > linewidth:
             text += ",\n" + " " * indent + note
             used = indent + len(note)
         else:

@@ -89,7 +89,10 @@ def replay_view(value: Any, steps: Any) -> Any:
 
 
 def register_view(view: Tensor, parent: Tensor, body: Any, function: Any, arguments: Any) -> Any:
-    """Record that ``view`` is a view of ``parent``, weakly at the base; return its ``_fn`` if it is not recorded."""
+    """Record that ``view`` is a view of ``parent``; the base holds weak references to all of its views.
+
+    :returns: the ``_fn`` of the view if it is not recorded.
+    """
     how = view._view = View(parent, body, function, arguments)
     base = how.base
     views = base._views

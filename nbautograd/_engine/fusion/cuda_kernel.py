@@ -172,7 +172,10 @@ def _made(kernel: ElementwiseKernel, key: Any) -> Any:
 
 
 def _kind(value: Any, number: Any) -> Any:
-    """Return an operand's part of the key: an array's dtype, an option's value; of numbers ``number`` or the value."""
+    """Return an operand's part of the key: an array's dtype, an option's value; for numbers ``number``.
+
+    :param number: the value that represents numbers; None to use their values.
+    """
     if hasattr(value, "dtype"):
         return value.dtype
     if value.__class__ is float:

@@ -279,9 +279,9 @@ def nan_to_num(x: Any, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -
 
 
 FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
+    np.where: where, np.full_like: full_like, np.zeros_like: zeros_like, np.ones_like: ones_like, np.clip: clip,
+    np.sinc: sinc, np.nan_to_num: nan_to_num,
     np.real: lambda a: a.real,
     np.imag: lambda a: a.imag,
     np.copy: lambda a: a.copy(),
-}
-for _own in (where, full_like, zeros_like, ones_like, clip, sinc, nan_to_num):
-    FUNCTIONS[getattr(np, _own.__name__)] = _own
+}  # fmt: skip

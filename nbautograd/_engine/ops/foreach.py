@@ -24,7 +24,10 @@ _BINARY = {
 
 
 def _each(name: str, step: Callable[..., Tensor], tensors: Any, *operands: Any) -> Any:
-    """Return the results of ``step`` for each tensor and its elements of the operands' lists; in place ``tensors``."""
+    """Call ``step`` with each tensor and its element of each list among the operands.
+
+    :returns: the results in a tuple; ``tensors`` for in-place functions.
+    """
     if not isinstance(tensors, (list, tuple)):
         raise TypeError(f"{name}(): argument 'self' (position 1) must be tuple of Tensors, not {kind_of(tensors)}")
     if not tensors:

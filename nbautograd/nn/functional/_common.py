@@ -44,7 +44,10 @@ def is_fusible(*tensors: Tensor) -> bool:
 def gradients_of_steps(
     g: Sequence[Tensor | None], steps: Callable[..., Sequence[Tensor]], operands: Sequence[Tensor | None]
 ) -> list[Tensor | None]:
-    """Return recorded gradients of a fused operation's operands: differentiate its steps, by ``g`` of each result."""
+    """Return recorded gradients of a fused operation's operands: run its steps again and differentiate them.
+
+    :param g: the gradients of the results of ``steps``; None for one that is missing.
+    """
     # Aliases: an operand's gradient comes from the steps, not from another operand that depends on it.
     aliases = [None if t is None else view_alias(t) for t in operands]
     pairs = [(t, d) for t, d in zip(steps(*aliases), g, strict=True) if d is not None]

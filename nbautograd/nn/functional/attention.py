@@ -213,7 +213,7 @@ def _split_heads(x: Tensor, heads: int, size: int) -> Tensor:
 
 
 def _with_padding(mask: Tensor | None, padding: Tensor | None, sizes: tuple[int, int, int]) -> Tensor | None:
-    """Add the key padding mask, whose ``sizes`` are (n, heads, s), to each head's, shape (n heads, 1 or l, s)."""
+    """Add the key padding mask, shape (n, s), to each head's, shape (n heads, 1 or l, s); ``sizes``: n, heads, s."""
     if padding is None:
         return mask
     batch, num_heads, sources = sizes
@@ -231,7 +231,10 @@ def _with_padding(mask: Tensor | None, padding: Tensor | None, sizes: tuple[int,
 def _attend(
     q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, drop: float, num_heads: int, need_weights: bool
 ) -> tuple[Tensor, Tensor | None]:
-    """Return the results of heads (n heads, l, e), l first, and if required their weights, shape (n, heads, l, s)."""
+    """Return the heads' results, l first, and their weights, shape (n, heads, l, s), if required.
+
+    :param q: shape (n heads, l, e); likewise ``k`` and ``v``, with s for l.
+    """
     heads, length, size = q._a.shape
     batch, sources = heads // num_heads, k._a.shape[1]
     if not need_weights:

@@ -25,7 +25,10 @@ __all__ = ["attention_by_steps", "fused_attention", "is_fused"]
 
 
 def is_fused(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> bool:
-    """Return whether attention is one node: on the CPU, and no observer watches; if it is small, the shapes decide."""
+    """Return whether attention is computed as one node: on the CPU, and no observer watches its steps.
+
+    For small inputs, this depends on the shapes, as in PyTorch.
+    """
     shape, of_key, of_value = query._a.shape, key._a.shape, value._a.shape
     one_node = len(shape) == 4 and of_key == of_value and (mask is None or mask._a.ndim != 3)
     return (
@@ -43,7 +46,10 @@ def is_fused(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> 
 def fused_attention(
     query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, is_causal: bool, factor: float
 ) -> Tensor:
-    """Compute attention for which ``is_fused`` holds; ``mask``: True where a query may attend, or numbers to add."""
+    """Compute attention for which ``is_fused`` holds.
+
+    :param mask: True where a query may attend, or numbers to add to the scores.
+    """
     output, *_ = _attention(query, key, value, mask, is_causal, factor)
     return output
 
@@ -78,7 +84,7 @@ def attention_back(
 def attention_by_steps(
     query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout_p: float, is_causal: bool, factor: float
 ) -> Tensor:
-    """Return ``softmax(factor * query @ key.T + mask) @ value``, and drop weights by the probability ``dropout_p``."""
+    """Return ``softmax(factor * query @ key.T + mask) @ value``, dropping weights with probability ``dropout_p``."""
     # The root of the factor on either side, so that neither grows too large.
     root = math.sqrt(abs(factor))
     scores = (query * (root if factor >= 0 else -root)) @ (key * root).transpose(-2, -1)

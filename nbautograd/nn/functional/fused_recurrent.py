@@ -69,7 +69,10 @@ def fused(mode: str, x: Tensor, weights: Weights, state: State, backwards: bool)
 
 
 def by_steps(g: Any, mode: str, backwards: bool, *operands: Tensor | None) -> list[Tensor | None]:
-    """Return recorded gradients of a layer's operands, by ``g`` of the outputs and, of an LSTM, the last cell state."""
+    """Return recorded gradients of a layer's operands: run its steps again and differentiate them.
+
+    :param g: the gradients of the outputs and, of an LSTM, of the last cell state; None for one that is missing.
+    """
 
     def outputs(x: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Any, b_hh: Any, *state: Tensor) -> list[Tensor]:
         steps, last = run(list(linear(x, w_ih, b_ih).unbind(0)), state, STEPS[mode][1](w_hh, b_hh, None), backwards)
@@ -86,7 +89,10 @@ def _order(length: int, backwards: bool) -> range:
 
 
 def _parts(length: int, width: int, backwards: bool) -> Iterator[tuple[slice, range]]:
-    """Yield parts of the steps, of ``width`` values each, that fit into the cache: their slice, and the order in it."""
+    """Yield groups of successive steps: their slice, and their indices within it in the order of computation.
+
+    :param width: the number of values of a step; the values of a part fit into the cache.
+    """
     count = max(1, PART_SIZE // max(width, 1))
     for first in range(0, length, count):
         steps = min(count, length - first)

@@ -286,5 +286,6 @@ def gaussian_nll_loss(
         raise DtypeError(f"gaussian_nll_loss(): result type Float can't be cast to the desired output type {kind}")
     # The bound is not differentiated.
     raised = var + (var.detach().clamp(min=eps) - var.detach())
-    losses = (raised.log() + (input - target) ** 2 / raised) * 0.5
+    difference = input - target
+    losses = (raised.log() + difference**2 / raised) * 0.5
     return reduced(losses + 0.5 * math.log(2 * math.pi) if full else losses, reduction)

@@ -74,7 +74,8 @@ def _planes(
 ) -> Shape | None:
     """Return the shape of the planes of channels, one weight each, samples first; () for a weight per element.
 
-    None where arrays are small, not contiguous, or in another memory order, as the samples of ``vmap`` are.
+    None where arrays are small, not contiguous, or in another memory order: samples of ``vmap`` come before all
+    dimensions.
     """
     last = len(rows) - 1
     if axes == (last,) and math.prod(own) == rows[last] and wide[len(wide) - len(own) :] == own:
@@ -94,7 +95,10 @@ def _planes(
 def norm_back(
     g: Any, x: Any, weight: Any, mean: Any, rstd: Any, rows: Shape, axes: Shape, wide: Shape, own: Shape
 ) -> tuple[Any, Any, Any]:
-    """Compute the gradients of input, weight and bias by ``g`` of the result and, in higher ones, of mean and rstd."""
+    """Compute the gradients of input, weight and bias.
+
+    :param g: the gradients of the result and, in higher derivatives, of mean and rstd.
+    """
     if x.__class__ is np.ndarray and g[1] is None and g[2] is None:
         cotangent = np.ascontiguousarray(g[0])
         planes = _planes(x, rows, axes, wide, own, cotangent, weight, backward=True)

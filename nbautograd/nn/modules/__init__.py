@@ -45,7 +45,7 @@ LATER = {
 
 _MODULES = """
     activation container conv dropout linear loss module normalization padding pooling rnn shaping sparse transformer"""
-if not TYPE_CHECKING:  # which reads the imports above, and no list that is computed
+if not TYPE_CHECKING:  # type checkers read the imports above in place of a computed list
     __all__ = [name for each in _MODULES.split() for name in import_module(f"{__name__}.{each}").__all__]
     __all__ += " ".join(LATER.values()).split()
 

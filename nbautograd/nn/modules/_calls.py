@@ -148,7 +148,10 @@ class _BackwardHooks:
         return tuple(grad_outputs[i] for i in places)
 
     def _at_inputs(self, gradients: tuple[Any, ...], _: Any) -> tuple[Any, ...] | None:
-        """Run after the backward pass has left the module, unless it came another way, as of a gradient penalty."""
+        """Run after the backward pass has left the module, unless it reached the inputs another way.
+
+        A pass through a gradient does so, such as that of a gradient penalty.
+        """
         if self.grad_outputs is None:
             return None
         assert self.inputs is not None
@@ -261,6 +264,7 @@ class Calls:
     __call__: Callable[..., Any] = _call_impl
 
     def _hooks(self, kind: str) -> list[tuple[_Registry, int]]:
+        """Return the hooks to run now: those of all modules before this one's own."""
         return [(hooks, number) for hooks in (EVERYWHERE[kind], self.__dict__[kind]) for number in tuple(hooks)]
 
     def _call_with_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -98,7 +98,8 @@ class AdaptiveLogSoftmaxWithLoss(Module):
                 f"{target.max().item()}] were found. "
             )
         output = output + F.log_softmax(self.head(input), dim=1).gather(1, columns.unsqueeze(1)).squeeze(1)
-        return _ASMoutput(output if batched else output.squeeze(0), (-output).mean())
+        loss = (-output).mean()
+        return _ASMoutput(output if batched else output.squeeze(0), loss)
 
     def _get_full_log_prob(self, input: Tensor, head_output: Tensor) -> Tensor:
         """Return the log-probabilities of all classes, from the output of the head."""

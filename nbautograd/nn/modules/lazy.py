@@ -39,7 +39,10 @@ class LazyModuleMixin:
         own = itertools.chain(module._parameters.items(), module._buffers.items())
         return [(name, value) for name, value in own if value is not None]
 
-    def _lazy_load_hook(self, state_dict: dict[str, Any], prefix: str, *_: Any) -> None:
+    def _lazy_load_hook(
+        self, state_dict: dict[str, Any], prefix: str, local_metadata: Any, strict: bool, missing_keys: Any,
+        unexpected_keys: Any, error_msgs: Any,
+    ) -> None:  # fmt: skip
         """Give tensors without a shape the shapes of the loaded tensors."""
         for name, own in self._own_tensors():
             loaded = state_dict.get(prefix + name)

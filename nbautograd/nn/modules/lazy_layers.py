@@ -15,7 +15,6 @@ from nbautograd.nn.modules.linear import Linear
 from nbautograd.nn.modules.normalization import _BatchNorm, _InstanceNorm, _NormBase
 from nbautograd.nn.parameter import UninitializedBuffer, UninitializedParameter
 
-KINDS = ("BatchNorm", "Conv", "ConvTranspose", "InstanceNorm")
 __all__ = [
     "LazyBatchNorm1d", "LazyBatchNorm2d", "LazyBatchNorm3d", "LazyConv1d", "LazyConv2d", "LazyConv3d",
     "LazyConvTranspose1d", "LazyConvTranspose2d", "LazyConvTranspose3d", "LazyInstanceNorm1d", "LazyInstanceNorm2d",

@@ -9,7 +9,7 @@ from typing import Any, Self
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._names.docstrings.classes import composed
 from nbautograd.errors import kind_of
-from nbautograd.nn.modules._calls import *  # noqa: F403
+from nbautograd.nn.modules._calls import *  # noqa: F403 - what registers hooks for all modules
 from nbautograd.nn.modules._calls import KINDS, Calls, _Registry, registered
 from nbautograd.nn.modules._conversion import Conversion
 from nbautograd.nn.modules._state import State
@@ -17,7 +17,9 @@ from nbautograd.nn.parameter import Buffer, Parameter
 
 __all__ = ["Module"]
 
-SAVE_HOOKS = ("_state_dict_hooks", "_state_dict_pre_hooks", "_load_state_dict_pre_hooks", "_load_state_dict_post_hooks")
+STATE_HOOKS = (
+    "_state_dict_hooks", "_state_dict_pre_hooks", "_load_state_dict_pre_hooks", "_load_state_dict_post_hooks"
+)  # fmt: skip
 MEMBERS = ("_parameters", "_buffers", "_modules")
 
 
@@ -70,7 +72,7 @@ class Module(Calls, State, Conversion):
         own["_non_persistent_buffers_set"] = set()
         for kind in KINDS:
             own[kind] = _Registry()
-        for kind in SAVE_HOOKS:
+        for kind in STATE_HOOKS:
             own[kind] = OrderedDict()
         if self.call_super_init:
             super().__init__(*args, **kwargs)
@@ -167,8 +169,10 @@ class Module(Calls, State, Conversion):
             kind = kind_of(tensor)
             raise TypeError(f"cannot assign '{kind}' object to buffer '{name}' (torch Tensor or None required)")
         self._buffers[name] = registered("buffer", self, name, tensor)
-        others = self._non_persistent_buffers_set
-        (others.discard if persistent else others.add)(name)
+        if persistent:
+            self._non_persistent_buffers_set.discard(name)
+        else:
+            self._non_persistent_buffers_set.add(name)
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
         """Add a parameter; None means an absent one.

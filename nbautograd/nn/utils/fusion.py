@@ -13,6 +13,7 @@ __all__ = ["fuse_conv_bn_eval", "fuse_conv_bn_weights", "fuse_linear_bn_eval", "
 
 
 def _statistics(layer: Any, bn: Any) -> tuple[Any, Any, Any, Any, Any]:
+    """Return the statistics and parameters of ``bn``, after checking that both are in evaluation mode."""
     if layer.training or bn.training:
         raise AssertionError("Fusion only for eval!")
     if bn.running_mean is None or bn.running_var is None:

@@ -13,7 +13,8 @@ __all__ = ["convert_conv2d_weight_memory_format", "convert_conv3d_weight_memory_
 
 def _convert(module: Any, kinds: Any, memory_format: Any) -> Any:
     if isinstance(module, kinds):
-        module.weight.data = contiguous(module.weight.detach().clone(), memory_format)
+        weight = module.weight
+        weight.data = contiguous(weight.detach().clone(), memory_format)
     for child in module.children():
         _convert(child, kinds, memory_format)
     return module

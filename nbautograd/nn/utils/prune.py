@@ -74,22 +74,25 @@ class BasePruningMethod(ABC):
         if own:
             earlier: Any = hooks[own[0]]
             container = earlier if isinstance(earlier, PruningContainer) else PruningContainer(earlier)
-            methods = container._pruning_methods
-            container.add_pruning_method(method)
-            method, mask = container, getattr(module, f"{name}_mask").detach().clone()
+            methods, before = container._pruning_methods, getattr(module, f"{name}_mask")
+            mask = before.detach().clone()
         else:
             module.register_parameter(f"{name}_orig", value)
             del module._parameters[name]
             mask = ones_like(value)
         try:
+            if own:
+                container.add_pruning_method(method)
+                method = container
             module.register_buffer(f"{name}_mask", method.compute_mask(scores, default_mask=mask))
             setattr(module, name, method.apply_mask(module))
             if own:
                 del hooks[own[0]]
             module.register_forward_pre_hook(method)
-        except Exception:
+        except BaseException:
             if own:
                 container._pruning_methods = methods
+                module.register_buffer(f"{name}_mask", before)
             else:
                 module.register_parameter(name, getattr(module, f"{name}_orig"))
                 del module._parameters[f"{name}_orig"]

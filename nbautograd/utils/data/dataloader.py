@@ -287,7 +287,7 @@ class _Here(_Batches):
 
 
 class _Workers(_Batches):
-    """Batches fetched by processes, which get tasks in turn, so that their order does not depend on their speed.
+    """Batches fetched by processes, which get tasks in turn, so that the order of batches does not depend on speed.
 
     A task goes through a queue, whose thread waits for a busy worker; an answer goes through the worker's own pipe.
     """

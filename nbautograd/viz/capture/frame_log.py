@@ -198,7 +198,7 @@ def _is_same(one: GraphModel, other: GraphModel) -> bool:
 
 
 def op_words(op: str, root: str, sent: Sequence[tuple[str, str]], sums: dict[str, LeafState], model: GraphModel) -> str:
-    """Describe the gradients that an operation has sent, by inputs, and the changed states of leaves and joints."""
+    """Describe the gradients that an operation has sent, as (an input's name, text), and the changed sums."""
     joints = {model.by_id[key].name: state for key, state in sums.items() if state.of > 1 and key in model.by_id}
     told = [_sent_text(name, value, root, name in joints) for name, value in sent]
     for name, state in joints.items():

@@ -311,8 +311,8 @@ class Recorder:
             self.came = self.came.changed(self.log.pool.read(event.after))
         if changed and len(self.open.receives) == 1:  # the formula gets the gradient that the hook returned
             name, came = self.open.receives[0]
-            went = self.log.pool.read(event.after)
-            received = self.open.received  # and it goes on along the edge
+            went = self.log.pool.read(event.after)  # it also goes on along the edges
+            received = self.open.received
             self.open = self.open.but(
                 receives=((name, f"{came} → {went.text}"),),
                 labels=self.open.labels | dict.fromkeys(received, went.label),

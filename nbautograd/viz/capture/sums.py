@@ -291,7 +291,7 @@ def text_of(total: Tile | None) -> str:
 def sums_in_view(
     model: GraphModel, labels: Mapping[str, str], edge_tiles: Mapping[str, int], tiles: Sequence[Tile]
 ) -> tuple[dict[str, str], dict[str, int], Sequence[Tile], dict[str, int]]:
-    """Return labels and tiles of a folded view, whose lines are several edges, and the number of gradients per line."""
+    """Return labels and tiles of a folded view, whose lines stand for several edges, and the gradients per line."""
     known = dict(enumerate(tiles))
     shown = {model.stands.get(key, key): text for key, text in labels.items()}
     numbers = {model.stands.get(key, key): number for key, number in edge_tiles.items()}

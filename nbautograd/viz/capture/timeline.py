@@ -334,7 +334,10 @@ class ForwardPass:
 
 
 def forward_pass(model: GraphModel, *, by_group: bool = False) -> ForwardPass:
-    """The forward pass of a graph whose nodes are alive; ``by_group``, a closed group's operations are one step."""
+    """The forward pass of a graph whose nodes are alive.
+
+    :param by_group: merge consecutive operations of a closed group into one step, for very large graphs.
+    """
     whole = model.entire
     if by_group:
         drawn = filter(None, (model.stands.get(key, key) for key in whole.order))

@@ -225,10 +225,15 @@ class TorchWatch:
             return None
         wanted, tensor_class = False, self._torch.Tensor
         for value in (*args, *kwargs.values()) if kwargs else args:
-            for one in value if isinstance(value, (list, tuple)) else (value,):
-                if isinstance(one, tensor_class) and one.requires_grad:
+            if isinstance(value, tensor_class):
+                if value.requires_grad:
                     wanted = True
-                    self.met(one)
+                    self.met(value)
+            elif isinstance(value, (list, tuple)):
+                for one in value:
+                    if isinstance(one, tensor_class) and one.requires_grad:
+                        wanted = True
+                        self.met(one)
         if not wanted or not self._affordable():
             return None
         given = [self._about(value) for value in args]

@@ -101,8 +101,10 @@ def _row_size(node: Node, states: Sequence[LeafState], grid: Grid | None) -> tup
     """Return the size of the row of arriving gradients; zeros for none."""
     if node.kind == "leaf":
         states = LeafState(grad=node.grad, count=say("count_of", n=0, of=9)), *states
-        lines = max([max(s.arriving.count("\n"), s.grad.count("\n")) for s in states]) if grid is None else 0
-        high = ROW_PX + SMALL_LINE_PX * lines if grid is None else max(ROW_PX, grid.size[1] + 2 * ROW_PAD_PX)
+        if grid is None:
+            high = ROW_PX + SMALL_LINE_PX * max([max(s.arriving.count("\n"), s.grad.count("\n")) for s in states])
+        else:
+            high = max(ROW_PX, grid.size[1] + 2 * ROW_PAD_PX)
         return max([_rows_width(state, grid) for state in states]), high
     if any(state.of for state in states):
         return max(_rows_width(state) for state in states), ROW_PX

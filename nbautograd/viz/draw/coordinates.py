@@ -30,7 +30,7 @@ MAX_LABEL_PX, MIN_ROOM_PX = 92.0, 62.0  # a longer label is above or below the b
 
 Pulls = list[list[tuple[int, float]]]
 """For each node its neighbors, and the weight of their pull."""
-_MASS = itemgetter(1)
+_WEIGHT = itemgetter(1)
 
 
 class BreadthAssignment:
@@ -90,7 +90,7 @@ class BreadthAssignment:
         graph = self.graph
         before, after = self.pulls()
         both = [near + far for near, far in zip(before, after, strict=True)]
-        ways = [(p, [[sum(map(_MASS, p[v])) for v in row] for row in self.rows]) for p in (after, before, both)]
+        ways = [(p, [[sum(map(_WEIGHT, p[v])) for v in row] for row in self.rows]) for p in (after, before, both)]
         rounds = graph.effort(14, 7, 6)
         quiet, tolerance = 0, MAX_MOVE_PX if graph.total < MAX_SMALL_NODES else MAX_LARGE_MOVE_PX
         for step in range(rounds):

@@ -85,7 +85,10 @@ class LayeredGraph:
 
 
 def assign_layers(count: int, edges: Sequence[tuple[int, int]]) -> list[int]:
-    """Return the longest distance of each node to a sink, counted from the other end; raise ValueError for a cycle."""
+    """Return each node's layer: its longest distance to a sink, counted from the other end, in topological order.
+
+    :raises ValueError: the graph has a cycle.
+    """
     sources: list[list[int]] = [[] for _ in range(count)]
     users = [0] * count  # in-degree, counted from the sinks
     for src, dst in edges:
@@ -105,7 +108,9 @@ def assign_layers(count: int, edges: Sequence[tuple[int, int]]) -> list[int]:
     return [last - d for d in distance]
 
 
-def staggered(layer: Sequence[int], edges: Sequence[tuple[int, int]], wide: Sequence[float], most: float) -> list[int]:
+def staggered(
+    layer: Sequence[int], edges: Sequence[tuple[int, int]], thickness: Sequence[float], widest: float
+) -> list[int]:
     """Return the layers with the sources of too wide ones in layers before them, until no layer is too wide."""
     moved = list(layer)
     used = {dst for _, dst in edges}
@@ -113,14 +118,14 @@ def staggered(layer: Sequence[int], edges: Sequence[tuple[int, int]], wide: Sequ
         own = [v for v, where in enumerate(moved) if where == place]
         if not own:
             break
-        sources = sorted(set(own) - used, key=lambda v: (wide[v], v))
+        sources = sorted(set(own) - used, key=lambda v: (thickness[v], v))
         passing = {src for src, dst in edges if moved[src] < place < moved[dst]}
-        total = sum(wide[v] + NODE_GAP_PX for v in own) + NODE_GAP_PX * len(passing)
+        total = sum(thickness[v] + NODE_GAP_PX for v in own) + NODE_GAP_PX * len(passing)
         for source in sources[::-1][: len(own) - 1]:
-            if total <= most:
+            if total <= widest:
                 break
             moved[source] -= 1
-            total -= wide[source]  # its line passes in its place
+            total -= thickness[source]  # its line passes in its place
     first = min(moved, default=0)
     return [place - first for place in moved]
 

@@ -226,8 +226,7 @@ class AutogradMagics(Magics):
 
         Passes that the cell's own lines have shown, all of them, are not shown again.
         """
-        recording, value = None, None
-        drawn: Any = None
+        recording, value, drawn = None, None, None
         with block.held(), noted() as shown:
             try:
                 with block.recorded(self.shell.user_ns) as recording:
@@ -244,10 +243,10 @@ class AutogradMagics(Magics):
                     display(recording)
             if drawn is not None:
                 display({"text/plain": repr(value)}, raw=True)
-            elif isinstance(value, Tensor) and settings.tensors != "graph":
-                drawn = value
-            if drawn is not None:
                 display(drawn)
+                return None
+            if isinstance(value, Tensor) and settings.tensors != "graph":
+                display(value)
                 return None
         if value is None and not len(recording) and not shown:
             print(say("nothing_recorded"))

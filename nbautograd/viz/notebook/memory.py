@@ -156,8 +156,8 @@ def _lines_of_runs(runs: Runs) -> list[str]:
     _, text = SourceLocator.locate(*runs.line)
     name, is_sum = _carried(text)
     if name:
-        lines.append(say("memory_fix_item", name=name, line=_itemed(text)) if is_sum else
-                     say("memory_fix_detach", name=name, line=""))  # fmt: skip
+        key, line = ("memory_fix_item", _itemed(text)) if is_sum else ("memory_fix_detach", "")
+        lines.append(say(key, name=name, line=line))
     return lines
 
 

@@ -169,8 +169,10 @@ def _paths_between(
     routes, listed = zip(*described(found, y, x, name, walk, flow), strict=True)
     (gradient,) = flow.gradients or [listed[0].gradient]
     total = {"root": title, "name": name, "n": count, "count": f"{count:,}{'+' * (count >= MAX_PATHS)}"}
-    value = {} if gradient is None else {"value": values.in_words(gradient)}
-    label = say("path_total" if value else "path_lead", **value, **total)
+    if gradient is None:
+        label = say("path_lead", **total)
+    else:
+        label = say("path_total", value=values.in_words(gradient), **total)
     lines = [path.text for path in listed]
     if count > len(listed):
         lines.append(say("why_more_paths", n=count - len(listed)))

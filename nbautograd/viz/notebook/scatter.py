@@ -248,7 +248,7 @@ def _asked(model: Model, places: Any) -> Array:
 
 
 def _classes(scores: Array, count: int) -> Array:
-    """Return the class of each place, by one number or by a score for each class."""
+    """Return the class of each place; raise ValueError for neither one number nor a score for each class."""
     if scores.size == count:
         return np.asarray(scores.reshape(-1) > 0, np.uint8)
     if scores.ndim == 2 and len(scores) == count and scores.shape[1] <= CLASSES:

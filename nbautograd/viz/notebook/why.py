@@ -255,8 +255,9 @@ def _explain_module(module: Any, of: Any, names: Mapping[str, Any]) -> Explanati
 def _table(own: str, sizes: dict[str, float | None], squares: float, states: dict[str, str]) -> Table:
     """Return a row of each parameter by the size of its gradient: the largest and, of many, the smallest."""
     ranked = sorted(sizes.items(), key=lambda item: -(item[1] if item[1] is not None else -1.0))
-    more = len(ranked) - MAX_ROWS
-    rows, note = ([*ranked[: MAX_ROWS - 4], *ranked[-4:]], say("memory_more", n=more)) if more > 0 else (ranked, "")
+    rows, note = ranked, ""
+    if len(ranked) > MAX_ROWS:
+        rows, note = [*ranked[: MAX_ROWS - 4], *ranked[-4:]], say("memory_more", n=len(ranked) - MAX_ROWS)
     cells = tuple((f"{own}.{key}", *_norm_and_share(size, squares), states[key]) for key, size in rows)
     head = headings("col_leaf", "col_norm", "memory_share", "note")
     return Table("", tuple(head), cells, note).without_empty_columns()

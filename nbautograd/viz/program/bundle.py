@@ -15,7 +15,7 @@ import importlib
 import inspect
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
@@ -25,9 +25,11 @@ from nbautograd.viz.program import stand_ins
 from nbautograd.viz.program.names import bound_by, global_names, local_names, renamed
 from nbautograd.viz.program.stand_ins import STAND_INS, exception_base
 
-__all__ = ["Bundle", "NotBundled", "module_of"]
+__all__ = ["PARTS", "Bundle", "NotBundled", "module_of"]
 
 PACKAGE = "nbautograd"
+PARTS = ("names", "statements", "imports")
+"""The tables of a bundle, which only grow."""
 DECLARING = (
     "op", "elementwise", "no_method", "special", "real_function", "pointwise", "derivative_helper",
     "looks_at_elements", "example", "seeded",
@@ -206,8 +208,10 @@ def _bindings(module: str) -> dict[str, ast.stmt]:
         if isinstance(statement, ast.If) and ast.unparse(statement.test) == "TYPE_CHECKING":
             continue
         for name in _bound(statement):
-            is_more = isinstance(statement, ast.AugAssign) and name in bindings  # both belong to the definition
-            bindings[name] = ast.If(ast.Constant(True), [bindings[name], statement], []) if is_more else statement
+            if isinstance(statement, ast.AugAssign) and name in bindings:  # both belong to the definition
+                bindings[name] = ast.If(ast.Constant(True), [bindings[name], statement], [])
+            else:
+                bindings[name] = statement
     return bindings
 
 
@@ -313,7 +317,7 @@ class Bundle:
         if key not in self.names and self.named_only:
             self.names[key] = self._free(key[1].rpartition(" ")[2])
         if key not in self.names:
-            before = len(self.names), len(self.statements), len(self.imports)
+            before = {part: len(getattr(self, part)) for part in PARTS}
             try:
                 self._import(key) if key[0] == OUTSIDE else self._take_over(definition(key))
             except Exception:
@@ -321,13 +325,12 @@ class Bundle:
                 raise
         return self.names[key]
 
-    def restore(self, sizes: Iterable[int]) -> None:
-        """Forget the names, statements and imports beyond these sizes; none of them is ever replaced."""
+    def restore(self, sizes: Mapping[str, int]) -> None:
+        """Forget what has been added since ``PARTS`` had these sizes; nothing in them is ever replaced."""
         before = {*self.names.values(), *self.statements}
-        parts: tuple[dict[Any, Any], ...] = self.names, self.statements, self.imports
-        for part, size in zip(parts, sizes, strict=True):
-            while len(part) > size:
-                part.popitem()
+        for part, size in sizes.items():
+            while len(getattr(self, part)) > size:
+                getattr(self, part).popitem()
         self.taken -= before - {*self.names.values(), *self.statements, "np"}
 
     def _free(self, name: str, module: str = "") -> str:
@@ -368,7 +371,9 @@ class Bundle:
     def _alias(self, name: str) -> str:
         """Another name for a definition."""
         alias = f"{name}_"
-        while alias in self.taken and alias not in self.statements:
+        while alias in self.taken:
+            if alias in self.statements and self.statements[alias].text == f"{alias} = {name}\n":
+                return alias
             alias += "_"
         self.taken.add(alias)
         self.statements[alias] = _Taken(f"{alias} = {name}\n", True, {name})

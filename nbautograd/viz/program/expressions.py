@@ -25,7 +25,8 @@ __all__ = [
 ]  # fmt: skip
 
 READABLE, OTHERWISE, EXACT, PLAIN = "readable", "otherwise", "exact", "plain"
-"""Ways to write an expression: as NumPy users would (two of them), with bodies in place of operations, with calls."""
+"""The ways to write an expression: as NumPy users would, in one of two ways; with bodies in the place of operations;
+with calls of those."""
 
 
 FORMS: dict[str, str] = {
@@ -291,7 +292,7 @@ def own_call(op: OpSchema) -> ast.Call:
 
 
 def arguments_of(op: OpSchema, call: ast.Call | None = None) -> dict[str, ast.expr] | None:
-    """Return the arguments of a call, by default the own one, by parameter, defaults included; None if not known."""
+    """Return a call's arguments by parameter, with defaults; None if unknown. By default the call of its parameters."""
     call = own_call(op) if call is None else call
     count = len(op.positional)
     first, rest = call.args[:count], call.args[count:]

@@ -53,9 +53,9 @@ class Call(OpCall):
     """The node's name, such as ``MulBackward0``."""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class TapeGraph(Graph):
-    """A graph that is read from nodes, with its constants as they were found."""
+    """A graph that is read from nodes. Its constants were found on the way, and need not be looked for again."""
 
     found: list[Value] = field(default_factory=list)
 

@@ -19,7 +19,7 @@ from nbautograd._engine.compiler.source import parsed
 from nbautograd._engine.core import tracing
 from nbautograd._engine.core.node import OutputGrads, gradients_of
 from nbautograd.errors import ProgramError
-from nbautograd.viz.program.bundle import NotBundled
+from nbautograd.viz.program.bundle import PARTS, NotBundled
 from nbautograd.viz.program.expressions import EXACT, OTHERWISE, PLAIN, READABLE, Operand
 from nbautograd.viz.program.graph import Call, Tape, apart, drawn, is_freed, place_of, read, refuse
 from nbautograd.viz.program.literals import dtype_text, same, same_elements
@@ -137,9 +137,9 @@ class NumpyWriter(Variables):
         """The first way to write an expression that gives the expected value, bit for bit."""
         reasons: list[Exception] = []
         reordered: str | None = None
-        key, bundle = self.key(call, slot), self.bundle
+        key = self.key(call, slot)
         for style in self.choices.ways(key, STYLES):
-            before = len(bundle.names), len(bundle.statements), len(bundle.imports)
+            before = {part: len(getattr(self.bundle, part)) for part in PARTS}
             try:
                 tree: ast.expr = written(style)
                 value = self.computed(tree)
@@ -153,7 +153,7 @@ class NumpyWriter(Variables):
                     reordered = style
                 reasons.append(ArithmeticError("it comes to other numbers"))
             self.choices.failed(key, style)
-            bundle.restore(before)
+            self.bundle.restore(before)
             self.expressions.written.clear()  # their functions may have been dropped
         if reordered is not None:  # written again: its definitions were dropped with the bundle's state
             tree = written(reordered)

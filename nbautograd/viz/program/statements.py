@@ -116,7 +116,10 @@ class Statement:
         match self.tree:
             case ast.Assign([ast.Name(name)]):  # the common case
                 return {name: None}
-        targets = getattr(self.tree, "targets", [getattr(self.tree, "target", None)])
+        if isinstance(self.tree, ast.Assign):
+            targets = self.tree.targets
+        else:
+            targets = [self.tree.target] if isinstance(self.tree, ast.AugAssign) else []
         parts = [part for target in targets for part in (target.elts if isinstance(target, ast.Tuple) else [target])]
         return {name: None for name in map(_base, parts) if name}
 
@@ -310,7 +313,7 @@ class Term:
         self.kind, self.target, self.value = kind, target, value
 
     def begins(self, kind: str) -> bool:
-        """Return whether it begins a sum whose terms are written in one way, ``kind``, in all steps or calls."""
+        """Return whether ``= None`` must begin its sum: it is the first term here, and a further one elsewhere."""
         return kind == EITHER and self.kind == FIRST
 
     def written(self, kind: str) -> ast.stmt:

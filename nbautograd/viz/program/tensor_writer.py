@@ -136,7 +136,7 @@ _FORMS = {
         "max_pool{}d_with_indices",
     ),
 }  # fmt: skip
-TENSOR_FORMS = {name: form.replace("F.", "torch.nn.functional.") for name, form in _FORMS.items()}
+TENSOR_FORMS = {name: re.sub(r"\bF\.", "torch.nn.functional.", form) for name, form in _FORMS.items()}
 """By operation, its form on tensors. Others are called as ``torch.name`` or ``torch.nn.functional.name``."""
 _FUNCTIONS = {
     "torch": """
@@ -305,7 +305,8 @@ class TensorWriter:
         x, v = self.base.variable[target], self.variable
         op = call.op
         if op.lists:
-            listed: Any = operands[op.inputs[0]].tree
+            listed = operands[op.inputs[0]].tree
+            assert isinstance(listed, ast.List)
             listed.elts[slot] = ast.Name(v, ast.Load())
         else:
             operands[op.inputs[slot]] = Operand(ast.Name(v, ast.Load()), self.base.values[x])

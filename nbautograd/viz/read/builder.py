@@ -181,8 +181,10 @@ class _Builder:
     def has_box(self, output: tuple[Any, int]) -> bool:
         """Return whether a result is drawn as a box of its own: one that a variable holds, or one of several."""
         node, index = output
-        if output in self.names.root_tensors or node in self.bare:
-            return output in self.names.root_tensors
+        if output in self.names.root_tensors:
+            return True
+        if node in self.bare:
+            return False
         return bool(self.names.own[output] or (index > 0 and self.reader.result(node, index)[0]))
 
     def box(self, node: Any, index: int, op: str) -> str:

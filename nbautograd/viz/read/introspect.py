@@ -134,14 +134,14 @@ def saved_of(node: Any) -> tuple[tuple[Saved, ...] | None, bool, dict[str, Any]]
     """(what a node keeps for a backward pass, or None if unknown; True if that has been freed; its values by name)."""
     read = attribute(node, "saved_values")
     try:
-        if callable(read):
-            kept = dict(read())
-            names = {name: one_line(name, 40).removeprefix("s_") for name in sorted(kept)}
-        else:
-            kept = {own: value for own, name in saved_names(node).items() if is_tensor(value := getattr(node, name))}
-            names = {name: name for name in kept}
+        kept = dict(read()) if callable(read) else {own: getattr(node, name) for own, name in saved_names(node).items()}
     except Exception:
         return (), True, {}
+    if callable(read):
+        names = {name: one_line(name, 40).removeprefix("s_") for name in sorted(kept)}
+    else:
+        kept = {name: value for name, value in kept.items() if is_tensor(value)}
+        names = {name: name for name in kept}
     saved = [Saved(names[key], values.nbytes(kept[key]), values.shape_text(kept[key]),
                    values.dtype_text(attribute(kept[key], "dtype", "")))
              for key in sorted(names, key=names.__getitem__)]  # fmt: skip

@@ -142,6 +142,7 @@ class _Formula:
             return g
         given = g if isinstance(g, Mapping) else dict.fromkeys(self.came, g)
         parts = [given.get(i) for i in range(self.count)] if self.several else next(iter(given.values()))
+        # NumPy's function, as in the operation's body, which also asks for the dtype.
         result = self.value(part, {**self.names, "conj": np.conjugate, "g": parts})
         return result[self.slot] if isinstance(result, (list, tuple)) else result
 

@@ -198,8 +198,10 @@ class ResultNames:
         self.multiple = {node for node, indices in self.indices.items() if indices != [0]}
         self.leaves = self.name_leaves()
         outputs = [(node, i) for node in walk.order for i in (self.indices[node] if node in self.multiple else (0,))]
-        name, tensor_name = self.variables.output, self.variables.tensor  # the names of the variables that hold results
-        self.own = {output: name(*output) or tensor_name(self.output_tensor(*output)) for output in outputs}
+        named = self.variables
+        self.own = {  # the names of the variables that hold results
+            output: named.output(*output) or named.tensor(self.output_tensor(*output)) for output in outputs
+        }
         self.name_results()
 
     @cached_property

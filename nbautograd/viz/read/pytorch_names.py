@@ -49,9 +49,12 @@ _DECLARED = {
         "‖x−y‖", x1="sum_over(unsqueeze(g, -1) * direction, -2)", x2="-sum_over(unsqueeze(g, -1) * direction, -3)"
     ),
     "PdistBackward0": _declaration("‖x−y‖", input="sum_over(unsqueeze(pairs * g, -1) * direction, -2)"),
-    "TrilinearBackward0": _declaration("Σ x w y", **{
-        f"i{own}": f"sum_over(spread(g, wide, sumdim, False) * i{one} * i{other}, expand{own})"
-        for own, one, other in ((1, 2, 3), (2, 1, 3), (3, 1, 2))}),
+    "TrilinearBackward0": _declaration(
+        "Σ x w y",
+        i1="sum_over(spread(g, wide, sumdim, False) * i2 * i3, expand1)",
+        i2="sum_over(spread(g, wide, sumdim, False) * i1 * i3, expand2)",
+        i3="sum_over(spread(g, wide, sumdim, False) * i1 * i2, expand3)",
+    ),
     "WeightNormInterfaceBackward0": _declaration(
         "v / ‖v‖", v="length / norm * (g - v * sum_over(g * v, dims, True) / norm**2)",
         length="sum_over(g * v, dims, True) / norm"),

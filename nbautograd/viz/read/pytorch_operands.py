@@ -304,11 +304,13 @@ def _add_norm(operands: dict[str, Any], node: Any) -> None:
     operands["dims"] = tuple(dim for dim in range(ndim) if dim != kept % ndim)
 
 
+def _add_blocks(operands: dict[str, Any], node: Any) -> None:
+    """Add the shapes of the blocks."""
+    operands["tensors"] = SimpleNamespace(shape=[introspect.result_shape(*edge) for edge in node.next_functions])
+
+
 _ADDERS: dict[str, Callable[[dict[str, Any], Any], None]] = {
-    "AvgPool2D": _add_windows, "AvgPool3D": _add_windows, "Cat": _add_joined,
-    "BlockDiag": lambda operands, node: operands.update(
-        tensors=SimpleNamespace(shape=[introspect.result_shape(*edge) for edge in node.next_functions])
-    ),
+    "AvgPool2D": _add_windows, "AvgPool3D": _add_windows, "Cat": _add_joined, "BlockDiag": _add_blocks,
     "Cumsum": lambda operands, node: operands.update(reverse=False),
     "Index": _add_key, "NativeBatchNorm": _add_running, "Std": _add_correction, "Var": _add_correction,
     "ConstantPadNd": partial(_add_pads, kept_as="pad"), "ReflectionPad": partial(_add_pads, mode="reflect"),

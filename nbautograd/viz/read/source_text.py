@@ -197,7 +197,7 @@ def _gives_tensor(tree: ast.expr) -> bool:
 
 
 def _is_one_operation(names: Iterable[str], tree: ast.expr) -> bool:
-    """Return whether all operations that ran are the one that an expression's outermost part names, or an element."""
+    """Return whether each run of an expression is one operation: that of its outermost part, or an element."""
     if isinstance(tree, ast.Subscript):
         return {*names} <= _ELEMENT_NODES
     operation = operation_of(tree)
@@ -261,7 +261,7 @@ class SourceTexts:
                 continue
             if len(nodes) == 1 or self.ran_once(nodes, expression):
                 self.calls |= dict.fromkeys(nodes, expression)
-                # Those of a module inside it:
+                # Operations of the module that the expression calls, which ran on other lines:
                 others = inside[attribute(_called_module(trace.scope), "number")] - len(nodes) if trace.scope else 0
                 last = nodes
                 if len(nodes) > 1:

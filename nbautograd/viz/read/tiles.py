@@ -122,8 +122,8 @@ def _tile_of(array: np.ndarray[Any, Any]) -> Tile | None:
         return None
     if array.size == 1 and array.dtype.kind == "f":
         number = float(array.item())
-        nan, is_finite = int(math.isnan(number)), math.isfinite(number)
-        return Tile(array.shape, 1, (number if is_finite else str(number),), nan=nan, inf=int(not is_finite) - nan)
+        cell = number if math.isfinite(number) else str(number)
+        return Tile(array.shape, 1, (cell,), nan=int(math.isnan(number)), inf=int(math.isinf(number)))
     shape, matrix = tuple(array.shape), as_matrix(array).astype(np.float64)
     rows, columns = matrix.shape
     finite = np.isfinite(matrix)

@@ -284,7 +284,8 @@ def test_a_pruning_that_fails_keeps_those_before() -> None:
             with pytest.raises((ValueError, AssertionError)):
                 prune.l1_unstructured(layer, "weight", **wrong)
         assert list(layer._forward_pre_hooks.values()) == hooks
-        assert before == 1 or len(hooks[0]) == before
+        if before > 1:  # a container
+            assert len(hooks[0]) == before
         layer(nbautograd.ones(4))
         assert (layer.weight == 0).sum() == 2 * before
 

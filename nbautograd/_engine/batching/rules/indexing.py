@@ -201,8 +201,10 @@ def search(call: BatchedCall) -> Any:
     if call.batched.get("sequence") or call.batched.get("sorter"):
         if call.ndim("sequence") == 1 and call.ndim("values") != 1 or call.ndim("values") == 0:
             raise Unsuitable
-        names = ("sequence", "values", *["sorter"] * (call.values["sorter"] is not None))
-        return call.run(**{name: call.full(name) for name in names})
+        changes = {name: call.full(name) for name in ("sequence", "values")}
+        if call.values["sorter"] is not None:
+            changes["sorter"] = call.full("sorter")
+        return call.run(**changes)
     if call.ndim("sequence") != 1:
         raise Unsuitable
     return call.run()

@@ -54,7 +54,7 @@ def _bernoulli(input: Tensor, p: float | None, generator: Generator) -> Tensor:
 
 
 def _drawn(distribution: str, parameters: Any, generator: Generator | None) -> Any:
-    """Return a sample for each parameter, on their device."""
+    """Return a sample for each parameter, or row of parameters, on their device."""
     if backend.is_bare(parameters):
         return np.empty_like(parameters)
     drawn = getattr(source(generator), distribution)(backend.fetch(parameters), parameters.dtype)

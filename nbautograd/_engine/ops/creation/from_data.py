@@ -217,7 +217,7 @@ def _scalar(item: Any) -> Any:
 
 
 def _common_dtype(leaves: list[Any]) -> dtypes.dtype:
-    """Return the dtype that the elements promote to: Python's floats are of the default dtype."""
+    """Return the dtype that the elements promote to: the default one for Python floats, NumPy numbers' own."""
     kinds = {cls: _dtype_of_class(cls) for cls in dict.fromkeys(map(type, leaves))}
     return functools.reduce(dtypes.promote_types, kinds.values()) if kinds else dtypes.get_default_dtype()
 

@@ -129,7 +129,6 @@ def _ends(name: str, start: Any, end: Any, steps: int, dtype: dtypes.dtype | Non
     """Return the ends of a range as numbers, and the NumPy dtype of the result."""
     if steps < 0:
         raise RuntimeError(f"{name}(): number of steps must be non-negative")
-    ends = []
     for what, value in (("start", start), ("end", end)):
         check_option(name, what, value, "Number | Tensor")
         if isinstance(value, Tensor) and value._a.ndim:
@@ -137,7 +136,7 @@ def _ends(name: str, start: Any, end: Any, steps: int, dtype: dtypes.dtype | Non
                 f"{name} only supports 0-dimensional start and end tensors, but got {what} with {value._a.ndim} "
                 "dimension(s)."
             )
-        ends.append(value.item() if isinstance(value, Tensor) else value)
+    ends = [value.item() if isinstance(value, Tensor) else value for value in (start, end)]
     is_complex = any(isinstance(value, complex) for value in ends)
     kind = dtype or (dtypes.get_default_dtype().to_complex() if is_complex else dtypes.get_default_dtype())
     if kind.rank == 0:

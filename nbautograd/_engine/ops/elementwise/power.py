@@ -159,7 +159,10 @@ def float_power(input: Tensor | Number, exponent: Tensor | Number) -> Tensor:
 
 
 def _of_its_dtype(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """Compute ``float_power``, which errors name, for its in-place method: the tensor must have the result's dtype."""
+    """Compute ``float_power`` for its in-place method, whose tensor must have the dtype of the result.
+
+    ``float_power`` checks the arguments, so that errors name it.
+    """
     result = float_power(input, *args, **kwargs)
     out_rules().check_dtype(input, result, "float_power")
     return result

@@ -40,7 +40,7 @@ WITHOUT_A_CHECK = """
 
 
 def check_float(name: str, x: Any, low: bool = False) -> None:
-    """Check that ``x`` is a tensor of a dtype that LAPACK supports, floating or complex; ``low``: or half precision."""
+    """Check that ``x`` is a tensor of a floating or complex dtype that LAPACK supports; ``low``: a half too."""
     if isinstance(x, Tensor):
         x = x._a
     elif not hasattr(x, "dtype"):
@@ -80,7 +80,7 @@ def check_same(name: str, a: Any, b: Any, labels: tuple[str, str] = ("A", "B")) 
 
 
 def check_info(name: str, info: Any, message: str) -> None:
-    """Check that LAPACK succeeded for every matrix: its info is 0, for which ``{}`` stands in the error's message."""
+    """Check that LAPACK's info is 0 for every matrix; ``{}`` stands for the info in the error's message."""
     if backend.is_bare(array_of(info)):
         return
     info = backend.fetch(array_of(info))
@@ -138,7 +138,10 @@ def together(name: str, *arrays: Any, labels: str = "A and B") -> list[Any]:
 
 
 def each(function: Callable[..., Any], *arrays: Any, vectors: int = 0) -> tuple[Any, ...]:
-    """Apply ``function`` to each matrix of a batch, and to vectors of the last arrays, and stack the results."""
+    """Apply ``function`` to each matrix of a batch and stack the results: for routines that take one matrix.
+
+    :param arrays: with equal batch dimensions; the last ``vectors`` of them hold vectors instead of matrices.
+    """
     first = arrays[0]
     batch = first.shape[:-2]
     cores = [2] * (len(arrays) - vectors) + [1] * vectors

@@ -27,7 +27,10 @@ def _add_product(input: Any, mat1: Any, mat2: Any, beta: Number, alpha: Number) 
 
 
 def _plus(name: str, input: Any, product_: Any, beta: Number, alpha: Number) -> Any:
-    """Compute ``beta * input + alpha * product_`` in its memory; a ``beta`` of 0 ignores nan and inf in the input."""
+    """Compute ``beta * input + alpha * product_``, where a ``beta`` of 0 ignores nan and inf in the input.
+
+    The product is a temporary; its memory is reused for the result.
+    """
     check_same_dtype(name, input, product_, "self and mat2 must have the same dtype, but got {a} and {b}")
     if isinstance(product_, np.generic):
         product_ = np.array(product_)

@@ -55,7 +55,7 @@ def product(a: Any, b: Any) -> Any:
     """Compute the matrix product of two arrays (NumPy also multiplies integer matrices, without BLAS)."""
     if a.__class__ is not np.ndarray:
         return a @ b
-    if a.ndim == 2 == b.ndim and len(a) * b.size > blas.MAX_UNPACKED and a.dtype.char in "fd" and a.dtype is b.dtype:
+    if a.ndim == b.ndim == 2 and len(a) * b.size > blas.MAX_UNPACKED and a.dtype.char in "fd" and a.dtype is b.dtype:
         return large_product(a, b)
     return a.dot(b)
 

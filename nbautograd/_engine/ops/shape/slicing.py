@@ -208,7 +208,10 @@ as_strided_in.__wrapped__.reads_strides = True  # so that a replay gives it a ba
 
 @derivative_helper
 def as_strided_back(g: Any, home: Geometry, size: Any, stride: Any, offset: int) -> Any:
-    """Compute the gradient of ``as_strided`` through the storage; elements that overlap in the input share it."""
+    """Compute the gradient of ``as_strided``: accumulate in the storage, then read with the layout of the input.
+
+    Where elements of the input overlap, each gets an equal share.
+    """
     length, inside, read, share = _overlap(array_of(g), home, Geometry(size, stride, offset))
     memory = index_back(g, (length,), (read,))  # type: ignore[name-defined]  # noqa: F821
     result = index(memory, (inside,))  # type: ignore[name-defined]  # noqa: F821

@@ -18,7 +18,7 @@ from nbautograd._engine.ops.queries import Number, check_tensors
 from nbautograd._engine.ops.shape.as_strided import as_strided
 from nbautograd._engine.ops.shape.rearrange import flip
 from nbautograd._engine.ops.shape.shape import clone, reshape, unsqueeze
-from nbautograd._engine.ops.shape.slicing import on_diagonal
+from nbautograd._engine.ops.shape.slicing import diagonal as view_diagonal, on_diagonal
 from nbautograd._names.docstrings import described
 
 # -- diagonals -------------------------------------------------------------------------------------------------------
@@ -64,7 +64,7 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     """
     if input._a.ndim not in (1, 2):
         raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {input._a.ndim}D")
-    return diag_embed(input, diagonal) if input._a.ndim == 1 else clone(input.diagonal(diagonal))
+    return diag_embed(input, diagonal) if input._a.ndim == 1 else clone(view_diagonal(input, diagonal))
 
 
 @composite()

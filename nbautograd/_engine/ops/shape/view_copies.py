@@ -58,10 +58,10 @@ def _permute(input: Tensor, dims: Sequence[int]) -> Tensor:
 _VIEWS: dict[str, Callable[..., Any]] = {"expand": _expand, "permute": _permute, "slice": _slice, "view": _view_as}
 _VIEWS |= {"alias": lambda input: input, "detach": lambda input: input.detach()}
 _AS_THEY_ARE = (
-    *(as_strided, view_as_complex, view_as_real, joining.unbind, shapes.squeeze, shapes.unsqueeze, split.split),
-    *(slicing.diagonal, slicing.narrow, slicing.select, slicing.unfold, split.split_with_sizes),
-    *(transpose.t, transpose.transpose),
-)
+    as_strided, view_as_complex, view_as_real, joining.unbind, shapes.squeeze, shapes.unsqueeze, split.split,
+    slicing.diagonal, slicing.narrow, slicing.select, slicing.unfold, split.split_with_sizes, transpose.t,
+    transpose.transpose,
+)  # fmt: skip
 for _name, _view in {**_VIEWS, **{view.__name__: view for view in _AS_THEY_ARE}}.items():
     globals()[f"{_name}_copy"] = _copies(f"{_name}_copy", _view)
 _view_as.__qualname__ = "view_copy"
