@@ -57,13 +57,7 @@ class BasePruningMethod(ABC):
 
         :param importance_scores: the values that determine the mask, instead of the parameter.
         """
-        hooks = module._forward_pre_hooks
-        own = [k for k, hook in hooks.items() if isinstance(hook, BasePruningMethod) and hook._tensor_name == name]
-        if len(own) > 1:
-            raise AssertionError(
-                f"Avoid adding multiple pruning hooks to the same tensor {name} of module {module}. Use a "
-                "PruningContainer."
-            )
+        hooks, own = module._forward_pre_hooks, _own_hook(module, name)
         method: Any = cls(*args, **kwargs)
         method._tensor_name = name
         value = getattr(module, name)
@@ -118,6 +112,17 @@ class BasePruningMethod(ABC):
         original.data = weight.data
         del module._buffers[f"{name}_mask"]
         setattr(module, name, original)
+
+
+def _own_hook(module: Module, name: str) -> list[Any]:
+    """Return the key of the hook that prunes a parameter, or nothing."""
+    hooks = module._forward_pre_hooks
+    own = [k for k, hook in hooks.items() if isinstance(hook, BasePruningMethod) and hook._tensor_name == name]
+    if len(own) > 1:
+        raise AssertionError(
+            f"Avoid adding multiple pruning hooks to the same tensor {name} of module {module}. Use a PruningContainer."
+        )
+    return own
 
 
 class PruningContainer(BasePruningMethod):

@@ -19,6 +19,10 @@ from nbautograd.errors import warn
 __all__ = ["arange", "linspace", "logspace", "range"]
 
 
+def _number(value: Any) -> Any:
+    return value.item() if isinstance(value, Tensor) else value
+
+
 def _given(start: Any, end: Any, step: Any) -> tuple[Any, Any, Any]:
     """Return the arguments of ``arange``, of which ... was not given."""
     if end is ...:
@@ -136,7 +140,7 @@ def _ends(name: str, start: Any, end: Any, steps: int, dtype: dtypes.dtype | Non
                 f"{name} only supports 0-dimensional start and end tensors, but got {what} with {value._a.ndim} "
                 "dimension(s)."
             )
-    ends = [value.item() if isinstance(value, Tensor) else value for value in (start, end)]
+    ends = [_number(value) for value in (start, end)]
     is_complex = any(isinstance(value, complex) for value in ends)
     kind = dtype or (dtypes.get_default_dtype().to_complex() if is_complex else dtypes.get_default_dtype())
     if kind.rank == 0:

@@ -381,7 +381,7 @@ def conv_input(
     once = (1,) * len(size)
     around = tuple(d * (k - 1) - p for d, k, p in zip(dilation, kernel, padding, strict=True))
     whole = min(around) >= 0 and output_size(out, kernel, once, around, dilation) == size
-    if whole and tuple(stride) == once and once != kernel and o <= 3 * shape[1]:
+    if whole and tuple(stride) == once != kernel and o <= 3 * shape[1]:
         # Computed as a convolution, which copies windows instead of summing columns, unless it has far more windows.
         output = convolved(input, flipped(weight, groups), bias, size, stride, around, dilation, groups)
         return images_like(output, input, weight)
