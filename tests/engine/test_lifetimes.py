@@ -80,6 +80,7 @@ print(x.grad.item())
     assert run(code) == f"{2.0 * (DEEP + 1)}\n"
 
 
+@pytest.mark.sweep
 def test_walking_a_deep_graph_and_freeing_it() -> None:
     code = """
 import nbautograd as nb

@@ -168,6 +168,7 @@ def test_shapes_and_layouts(shape: tuple[int, int], other: str, first: str, seco
     comparison.agree(program, rng.normal(size=shape), np.asarray(rng.normal(size=shapes[other])))
 
 
+@pytest.mark.sweep
 def test_numbers_are_arguments_unless_the_code_depends_on_them() -> None:
     kernel = OPS["elu"].fused
     for alpha in (0.5, 1.0, 2.5, -0.0):

@@ -41,6 +41,7 @@ def leave(index: int, code: int) -> None:
     os._exit(code)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("method", ["spawn", "fork"])
 def test_a_tensor_through_a_queue(method: str) -> None:
     context = mp.get_context(method)
@@ -74,6 +75,7 @@ def test_it_is_pythons_own() -> None:
         assert callable(set_start_method) and spawn is mp.spawn and Raised is mp.ProcessRaisedException
 
 
+@pytest.mark.sweep
 def test_spawn_waits_for_all(tmp_path: Path) -> None:
     assert mp.spawn(write, (str(tmp_path), torch.ones(2)), nprocs=2) is None
     assert [torch.load(tmp_path / f"{index}.pt").tolist() for index in (0, 1)] == [[0.0, 0.0], [1.0, 1.0]]

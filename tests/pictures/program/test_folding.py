@@ -122,6 +122,7 @@ def test_layers_share_a_function() -> None:
     assert max(len(line) for line in code.program.definitions.split("\n")) < 200
 
 
+@pytest.mark.sweep
 def test_functions_are_closed_in_a_notebook_and_lines_stay_lines() -> None:
     shown = code_of(built(layers)).static_html()
     assert '<details><summary><span class="nb-word">def</span> transformer_encoder_layer(' in shown

@@ -119,6 +119,7 @@ def run_all(folder: Path, library: str, *blocked: str) -> dict[str, tuple[dict[s
     return {name: (leaves, dict(np.load(folder / f"{name}.py.grads.npz"))) for name, leaves in every.items()}
 
 
+@pytest.mark.sweep
 def test_saved_files_run_with_numpy_alone_and_give_the_same_bits(tmp_path: Path) -> None:
     for name, (leaves, found) in run_all(tmp_path, "numpy", "scipy", "torch").items():
         assert {*leaves} == {*found}

@@ -262,6 +262,7 @@ def test_the_cure_is_the_call_that_was_written(call: str) -> None:
     assert f"`{cure}`" in shown.timeline.frames[-1].alarms[1]
 
 
+@pytest.mark.sweep
 def test_the_cure_of_a_magic_is_a_magic(app: Any) -> None:
     app.run_line_magic("load_ext", "nbautograd")
     try:

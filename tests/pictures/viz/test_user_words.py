@@ -199,6 +199,7 @@ def test_the_player_says_it(open_page: Any) -> None:
     assert "∂L/∂q" in page.locator(".nb-equation-bar").inner_text()
 
 
+@pytest.mark.sweep
 def test_names_in_the_players_equation(open_page: Any) -> None:
     variables = ran(f"{LEAVES}y = (w * (d > 3)).exp().sum()\nh = y")
     page = open_page(viz.animate(variables["y"], namespace=variables))
