@@ -21,9 +21,8 @@ from nbautograd import protocol
 from nbautograd._engine.arrays import backend
 from nbautograd._engine.compiler.schema import OPS
 from nbautograd._engine.core import dispatch_mode
-from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.core.tensor import Tensor, tensors_in
 from nbautograd.autograd.profiler_util import FunctionEvent
-from nbautograd.autograd.tangents import tensors_in
 from nbautograd.errors import CudaUnavailableError
 
 PACKAGE = __name__.partition(".")[0]

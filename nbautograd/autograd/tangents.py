@@ -22,7 +22,7 @@ from nbautograd._engine.arrays import dtypes, strides
 from nbautograd._engine.core.dispatch_mode import forward_ad_below
 from nbautograd._engine.core.grad_mode import is_inference_mode_enabled
 from nbautograd._engine.core.inplace import check_writable
-from nbautograd._engine.core.tensor import Tensor, wrap
+from nbautograd._engine.core.tensor import Tensor, tensors_in, wrap
 from nbautograd._engine.core.views import DualView, replay_view
 from nbautograd._engine.ops._internal import cast
 from nbautograd.errors import AutogradError, ShapeError
@@ -138,15 +138,6 @@ def highest(values: Any, seen: list[Level]) -> Level | None:
         if any(tangent_of(t, level) is not None for t in tensors):
             return level
     return None
-
-
-def tensors_in(values: Any) -> Iterator[Tensor]:
-    """Yield the tensors among values, also in lists and tuples."""
-    for value in values:
-        if isinstance(value, Tensor):
-            yield value
-        elif isinstance(value, (tuple, list)):
-            yield from tensors_in(value)
 
 
 def set_tangent(t: Tensor, tangent: Tensor, level: Level | None = None) -> None:

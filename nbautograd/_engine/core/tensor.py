@@ -483,5 +483,14 @@ def stored(value: Any) -> Any:
     return (value._a if value._sparse is None else value._sparse) if isinstance(value, Tensor) else value
 
 
+def tensors_in(values: Any) -> Iterator[Tensor]:
+    """Yield the tensors among values, also in lists and tuples."""
+    for value in values:
+        if isinstance(value, Tensor):
+            yield value
+        elif isinstance(value, (tuple, list)):
+            yield from tensors_in(value)
+
+
 _rebuild = _rebuild_tensor  # the name in older pickles
 _rebuild_tensor.__module__ = Tensor.__module__ = "nbautograd"
